@@ -1,0 +1,134 @@
+"""The payload of a point, declared once.
+
+The JSON Schema, Qdrant's payload indexes, the columns of the quality gate and the table in the
+documentation are derived from :class:`Payload`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from schemas.base import OPEN_END, Model, Sha256, UtcDatetime
+from schemas.chunk import Locator, PageBox
+from schemas.document import ElementKind
+from schemas.licence import Confidentiality
+from schemas.source import SourceKind
+
+PAYLOAD_SCHEMA_VERSION = 1
+"""Part of the collection's name: a change that readers would notice makes a new collection."""
+
+IndexType = Literal["keyword", "integer", "float", "bool", "datetime"]
+
+
+def _indexed(index: IndexType) -> Any:
+    return Field(json_schema_extra={"qdrant_index": index})
+
+
+class Payload(Model):
+    """Everything that a reader needs to cite, filter, credit and prove a passage."""
+
+    text: str
+    """The chunk's text, exactly ``version.text[char_start:char_end]``."""
+    chunk_id: Annotated[str, _indexed("keyword")]
+    """UUIDv5; the same as the point's id."""
+    doc_id: Annotated[str, _indexed("keyword")]
+    """The document; the same over all its versions."""
+    title: str
+    source_id: Annotated[str, _indexed("keyword")]
+    source_kind: Annotated[SourceKind, _indexed("keyword")]
+    source_uri: str
+    """Where a person finds the original."""
+    source_key: Annotated[str, _indexed("keyword")]
+    """The item's stable name within its source."""
+    version: Annotated[int, Field(ge=1, json_schema_extra={"qdrant_index": "integer"})]
+    """1, 2, 3… in the order of receipt."""
+    version_label: str | None
+    """The source's own name for the version."""
+    effective_from: Annotated[UtcDatetime, _indexed("datetime")]
+    """First instant at which the version is in force."""
+    effective_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
+    """First instant at which it no longer is; 9999-12-31 while open."""
+    published_at: Annotated[UtcDatetime | None, _indexed("datetime")] = None
+    """When readers could first see it; None while staged."""
+    retired_at: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
+    """When its source no longer listed it; 9999-12-31 while listed."""
+    page_first: Annotated[int | None, _indexed("integer")]
+    """First physical page, from 1; None where the format has no pages."""
+    page_last: Annotated[int | None, _indexed("integer")]
+    page_label: str | None
+    """The first page's own label, such as "iv"."""
+    boxes: tuple[PageBox, ...]
+    """One box per line: PDF points, origin top left of the displayed page."""
+    char_start: Annotated[int, Field(ge=0)]
+    """Offset of the first code point in the version's text."""
+    char_end: Annotated[int, Field(ge=1)]
+    """Offset behind the last code point."""
+    section: tuple[str, ...]
+    """Path of headings above the passage."""
+    element_kinds: tuple[ElementKind, ...]
+    locator: Locator | None
+    """Row and field, paragraph, or URL with a text fragment, for formats without pages."""
+    licence_id: Annotated[str, _indexed("keyword")]
+    attribution_required: Annotated[bool, _indexed("bool")]
+    attribution_text: str | None
+    """The credit line; present wherever attribution is required."""
+    display_allowed: Annotated[bool, _indexed("bool")]
+    max_quote_chars: int | None
+    licence_valid_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
+    confidentiality: Annotated[Confidentiality, _indexed("keyword")]
+    client_id: Annotated[str | None, _indexed("keyword")]
+    text_source: Annotated[Literal["digital", "ocr", "mixed"], _indexed("keyword")]
+    ocr_confidence: Annotated[
+        float | None, Field(ge=0, le=100, json_schema_extra={"qdrant_index": "float"})
+    ]
+    """Mean confidence of the recognised words, 0 to 100; None where none was recognised."""
+    language: Annotated[str | None, _indexed("keyword")]
+    doc_sha256: Annotated[Sha256, _indexed("keyword")]
+    """Of the version's source bytes: the key into the vault."""
+    text_sha256: Annotated[Sha256, _indexed("keyword")]
+    """Of the chunk's text in UTF-8."""
+    pipeline_version: Annotated[str, _indexed("keyword")]
+    embedding_model: Annotated[str, _indexed("keyword")]
+    run_id: Annotated[str, _indexed("keyword")]
+    """The run that wrote the point."""
+
+    @model_validator(mode="after")
+    def _terms_and_dates_are_whole(self) -> Payload:
+        if self.attribution_required and not (self.attribution_text or "").strip():
+            raise ValueError("attribution is required but attribution_text is empty")
+        # An empty interval is right: the version was replaced by one with the same effective date.
+        if self.effective_from > self.effective_until:
+            raise ValueError(
+                f"effective interval runs backwards: {self.effective_from.isoformat()} is after "
+                f"{self.effective_until.isoformat()}"
+            )
+        if self.confidentiality == "client" and not self.client_id:
+            raise ValueError("confidential to a client, but client_id is empty")
+        if self.char_end - self.char_start != len(self.text):
+            raise ValueError(
+                f"offsets {self.char_start}–{self.char_end} do not span the text's "
+                f"{len(self.text)} characters"
+            )
+        return self
+
+    def to_point(self) -> dict[str, Any]:
+        """Return the payload as Qdrant stores it: JSON values, dates as RFC 3339 in UTC."""
+        return self.model_dump(mode="json")
+
+
+MUTABLE_FIELDS = frozenset(
+    {"effective_from", "effective_until", "published_at", "retired_at", "run_id"}
+)
+"""Fields that publishing, corrections and retirement may change on a point that stays the same."""
+
+
+def payload_indexes() -> dict[str, IndexType]:
+    """Return the payload fields that filters use, each with its Qdrant index type."""
+    indexes: dict[str, IndexType] = {}
+    for name, info in Payload.model_fields.items():
+        extra = info.json_schema_extra
+        if isinstance(extra, dict) and "qdrant_index" in extra:
+            indexes[name] = extra["qdrant_index"]  # type: ignore[assignment]  # a Literal by declaration
+    return indexes

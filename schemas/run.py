@@ -1,0 +1,147 @@
+"""References between steps, and the ledger that must balance."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import computed_field
+
+from schemas.base import Model, Sha256, UtcDatetime
+from schemas.source import Item, ListingProblem
+
+Stage = Literal[
+    "plan", "fetch", "extract", "chunk", "gate", "index", "audit", "publish", "retire", "report"
+]
+
+
+class BatchRef(Model):
+    """What a step takes and returns: a name for the batch, and counts for people."""
+
+    run_id: str
+    batch_id: str
+    source_id: str
+    counts: dict[str, int] = {}
+
+
+class PlannedItem(Model):
+    """An item to work on, and why."""
+
+    item: Item
+    doc_id: str
+    change: Literal["new", "changed"]
+
+
+class SourcePlan(Model):
+    """What listing one source found, compared with the catalogue."""
+
+    run_id: str
+    source_id: str
+    listed: int
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    failed: tuple[ListingProblem, ...] = ()
+    batches: tuple[str, ...] = ()
+    retire: tuple[str, ...] = ()
+    """Documents whose every item is gone."""
+    restore: tuple[str, ...] = ()
+    """Retired documents that are listed again, unchanged."""
+    gone: tuple[str, ...] = ()
+    """Source keys that are no longer listed."""
+    alerts: tuple[str, ...] = ()
+
+
+class Refusal(Model):
+    """Why an item or a document is in quarantine."""
+
+    source_id: str
+    source_key: str
+    doc_id: str | None
+    stage: Stage
+    code: str
+    message: str
+    evidence: dict[str, str] = {}
+    fingerprint: str | None = None
+    """State of the item that was refused; None if it should be tried again at the next run."""
+
+
+class FetchedItem(Model):
+    """An item whose bytes are in the vault."""
+
+    planned: PlannedItem
+    doc_sha256: Sha256
+    size: int
+    media_type: str
+    received_at: UtcDatetime
+
+
+class ExtractedVersion(Model):
+    """A version whose text is fixed."""
+
+    fetched: FetchedItem
+    version: int
+    extraction_uri: str
+    text_sha256: Sha256
+    title: str
+    effective_from: UtcDatetime
+    effective_is_receipt: bool
+    """True where the source gave no effective date and the date of receipt stands in for it."""
+
+
+class ChunkedVersion(Model):
+    """A version and where its chunks and payloads are."""
+
+    extracted: ExtractedVersion
+    payloads_uri: str
+    chunks: int
+
+
+class LedgerLine(Model):
+    """One source's account of a run."""
+
+    source_id: str
+    listed: int = 0
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    extracted: int = 0
+    quarantined: int = 0
+    """Items and documents that ended in quarantine, those that failed included."""
+    retired: int = 0
+    chunks: int = 0
+    chunks_quarantined: int = 0
+    points_new: int = 0
+    points_reused: int = 0
+    points_retired: int = 0
+    published: int = 0
+    error: str | None = None
+    """Why the source could not be listed or finished; None where all went well."""
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's documented use of property
+    @property
+    def balanced(self) -> bool:
+        """True if everything that came in is accounted for (guarantee 7)."""
+        refused_after_fetch = self.quarantined - self.failed
+        return (
+            self.error is None
+            and self.listed == self.new + self.changed + self.unchanged + self.failed
+            and self.new + self.changed == self.published + refused_after_fetch
+            and self.chunks == self.points_new + self.points_reused + self.chunks_quarantined
+        )
+
+
+class Ledger(Model):
+    """A run's accounts, one line a source."""
+
+    run_id: str
+    started_at: UtcDatetime
+    finished_at: UtcDatetime | None = None
+    lines: tuple[LedgerLine, ...] = ()
+    alerts: tuple[str, ...] = ()
+
+    @computed_field  # type: ignore[prop-decorator]  # pydantic's documented use of property
+    @property
+    def balanced(self) -> bool:
+        """True if every source's line balances and at least one source was listed."""
+        return bool(self.lines) and all(line.balanced for line in self.lines)
