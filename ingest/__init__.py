@@ -1,0 +1,1 @@
+"""Muniment's pipeline: from the sources to a provable index."""

@@ -90,7 +90,7 @@ class Settings(BaseSettings):
     )
 
     home: Path = Path(".muniment")
-    """Folder for whatever has no address of its own: catalogue, vault, artifacts, index, reports."""
+    """Folder for all that has no address of its own: catalogue, vault, index, reports."""
     sources_file: Path = Path("examples/sources.yaml")
     licences_file: Path = Path("examples/licences.yaml")
     catalog_url: SecretStr | None = None

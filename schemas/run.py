@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import computed_field
+from pydantic import Field, computed_field
 
 from schemas.base import Model, Sha256, UtcDatetime
 from schemas.source import Item, ListingProblem
@@ -20,7 +20,7 @@ class BatchRef(Model):
     run_id: str
     batch_id: str
     source_id: str
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = Field(default_factory=dict)
 
 
 class PlannedItem(Model):
@@ -60,7 +60,7 @@ class Refusal(Model):
     stage: Stage
     code: str
     message: str
-    evidence: dict[str, str] = {}
+    evidence: dict[str, str] = Field(default_factory=dict)
     fingerprint: str | None = None
     """State of the item that was refused; None if it should be tried again at the next run."""
 

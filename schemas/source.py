@@ -75,7 +75,7 @@ class FeedSource(SourceBase):
     connector: Literal["feed"]
     address: str
     """File path or http(s) URL of the feed."""
-    mirror: dict[str, str] = {}
+    mirror: dict[str, str] = Field(default_factory=dict)
     """URL prefixes whose pages are read from a local folder instead of the network; the citation
     keeps the URL."""
     follow_links: bool = True
@@ -110,7 +110,7 @@ class Item(Model):
     licence_id: str
     confidentiality: Confidentiality
     client_id: str | None = None
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default_factory=dict)
     """What the extractor needs beyond the bytes, such as the text columns of a CRM record."""
 
     @model_validator(mode="after")
