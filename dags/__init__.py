@@ -1,0 +1,1 @@
+"""Airflow wiring: one DAG a file, nothing heavy imported while it is parsed."""

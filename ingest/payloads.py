@@ -1,0 +1,107 @@
+"""Payloads: a chunk, the version it belongs to, and the terms it stands under, as one record."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from ingest.version import PIPELINE_VERSION
+from schemas.chunk import Chunk, Locator
+from schemas.identity import chunk_id
+from schemas.licence import Licence
+from schemas.payload import Payload
+from schemas.run import ExtractedVersion
+from schemas.source import Source
+
+_FRAGMENT_WORDS = 5
+
+
+def build_payload(
+    chunk: Chunk,
+    extracted: ExtractedVersion,
+    *,
+    source: Source,
+    licence: Licence,
+    chunker_version: str,
+    embedding_model: str,
+    run_id: str,
+) -> Payload:
+    """Return the payload of a staged point: complete but for when it is published.
+
+    Raises:
+        pydantic.ValidationError: a term or a date is not what the schema demands.
+    """
+    item = extracted.fetched.planned.item
+    doc_id = extracted.fetched.planned.doc_id
+    return Payload(
+        text=chunk.text,
+        chunk_id=chunk_id(
+            doc_id,
+            extracted.version,
+            chunk.char_start,
+            chunk.char_end,
+            chunk.text_sha256,
+            chunker_version,
+        ),
+        doc_id=doc_id,
+        title=extracted.title,
+        source_id=source.id,
+        source_kind=source.kind,
+        source_uri=item.uri,
+        source_key=item.source_key,
+        version=extracted.version,
+        version_label=item.version_label,
+        effective_from=extracted.effective_from,
+        page_first=chunk.page_first,
+        page_last=chunk.page_last,
+        page_label=chunk.page_label,
+        boxes=chunk.boxes,
+        char_start=chunk.char_start,
+        char_end=chunk.char_end,
+        section=chunk.section,
+        element_kinds=chunk.element_kinds,
+        locator=_locator(chunk, item.uri),
+        licence_id=licence.id,
+        attribution_required=licence.attribution_required,
+        attribution_text=licence.attribution_text,
+        display_allowed=licence.display_allowed,
+        max_quote_chars=licence.max_quote_chars,
+        licence_valid_until=licence.valid_until,
+        confidentiality=item.confidentiality,
+        client_id=item.client_id,
+        text_source=chunk.text_source,
+        ocr_confidence=chunk.ocr_confidence,
+        language=chunk.language,
+        doc_sha256=chunk.doc_sha256,
+        text_sha256=chunk.text_sha256,
+        pipeline_version=PIPELINE_VERSION,
+        embedding_model=embedding_model,
+        run_id=run_id,
+    )
+
+
+def _locator(chunk: Chunk, uri: str) -> Locator | None:
+    """Add the link that opens a web page at the passage."""
+    if chunk.locator is None or not uri.startswith(("http://", "https://")):
+        return chunk.locator
+    return chunk.locator.model_copy(update={"url": uri + text_fragment(chunk.text)})
+
+
+def text_fragment(text: str) -> str:
+    """Return the URL fragment that selects ``text`` on its page.
+
+    The form is ``#:~:text=start,end`` (WICG, URL Fragment Text Directives §3), with only the first
+    words where the text is short. A browser matches words, not offsets, so the fragment is a
+    convenience; the offsets remain the evidence.
+    """
+    first_block = text.split("\n\n", 1)[0].split()
+    last_block = text.rsplit("\n\n", 1)[-1].split()
+    start = _encode(" ".join(first_block[:_FRAGMENT_WORDS]))
+    if len(text.split()) <= 2 * _FRAGMENT_WORDS:
+        return f"#:~:text={start}"
+    return f"#:~:text={start},{_encode(' '.join(last_block[-_FRAGMENT_WORDS:]))}"
+
+
+def _encode(words: str) -> str:
+    # "-" separates the prefix and suffix terms of a text directive, so it is escaped like "," and
+    # "&", which quote() already escapes.
+    return quote(words, safe="").replace("-", "%2D")

@@ -1,0 +1,202 @@
+"""Running steps: one step with its bookkeeping, and a whole run without an orchestrator."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import ParamSpec, TypeVar
+
+import tenacity
+
+from ingest.errors import DataQualityError, FatalError, MunimentError, RetriableError
+from ingest.ledger import BATCH_STAGES, failure_path
+from ingest.pipeline import Pipeline
+from ingest.progress import ProgressEvent
+from schemas.base import utc_now
+from schemas.run import BatchFailure, BatchRef, Ledger, PublishResult, Stage
+
+_ATTEMPTS = 4
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def new_run_id(prefix: str = "run") -> str:
+    """Return a run id that sorts by time and is safe in paths."""
+    return f"{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+
+
+def safe_run_id(orchestrator_id: str) -> str:
+    """Return an orchestrator's run id with only characters that are safe in a path."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", orchestrator_id)
+
+
+def plan_source(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
+    """List one source, with progress and a record of a failure."""
+    from ingest.steps.plan import plan
+
+    pipeline.catalog.start_run(pipeline.run_id, utc_now())
+    with _recorded(pipeline, "plan", source_id, None) as finished:
+        refs = plan(pipeline, source_id)
+        finished(sum(ref.counts.get("items", 0) for ref in refs), f"{len(refs)} batches")
+    return refs
+
+
+def run_stage(pipeline: Pipeline, stage: Stage, ref: BatchRef) -> BatchRef:
+    """Run one stage on one batch, with progress and a record of a failure."""
+    step: Callable[[Pipeline, BatchRef], BatchRef] = getattr(
+        import_module(f"ingest.steps.{stage}"), stage
+    )
+    with _recorded(pipeline, stage, ref.source_id, ref.batch_id) as finished:
+        result = step(pipeline, ref)
+        detail = ", ".join(f"{count} {name}" for name, count in result.counts.items())
+        finished(len(pipeline.batch(ref).items), detail)
+    return result
+
+
+def retire_source(pipeline: Pipeline, source_id: str) -> None:
+    """Retire and restore what the source's plan says, if it could be listed."""
+    from ingest.steps.retire import retire
+
+    if pipeline.artifacts.exists(pipeline.plan_path(source_id)):
+        with _recorded(pipeline, "retire", source_id, None) as finished:
+            result = retire(pipeline, source_id)
+            finished(len(result.retired), f"{len(result.restored)} restored")
+
+
+def finish_run(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
+    """Write the ledger and the report."""
+    from ingest.steps.report import report
+
+    with _recorded(pipeline, "report", "all", None) as finished:
+        ledger = report(pipeline, source_ids)
+        finished(len(source_ids), "balanced" if ledger.balanced else "not balanced")
+    return ledger
+
+
+def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
+    """Run the whole pipeline in this process: source by source, batch by batch.
+
+    A source or a batch that fails is recorded and does not stop the others.
+
+    Raises:
+        ConfigurationError: the configuration is wrong; nothing was started.
+    """
+    # A FatalError ends the work; the ledger then says what was left undone.
+    with suppress(FatalError):
+        for source_id in source_ids:
+            _run_source(pipeline, source_id)
+    return finish_run(pipeline, source_ids)
+
+
+def _run_source(pipeline: Pipeline, source_id: str) -> None:
+    """Run one source; only a FatalError gets out."""
+    with _others_go_on():
+        for ref in _retrying(plan_source)(pipeline, source_id):
+            with _others_go_on():
+                for stage in BATCH_STAGES:
+                    _retrying(run_stage)(pipeline, stage, ref)
+        _retrying(retire_source)(pipeline, source_id)
+
+
+@contextmanager
+def _others_go_on() -> Iterator[None]:
+    """Let an error end what is inside; it is recorded where it was raised."""
+    try:
+        yield
+    except FatalError:
+        raise
+    except MunimentError as error:
+        log.error("%s", error)
+
+
+def exit_status(ledger: Ledger) -> int:
+    """Return the exit status of a run: 0 done, 5 the gate stopped a batch, 6 something else failed.
+
+    Quarantined items are no failure of the run: they are accounted for.
+    """
+    stages = {stage for line in ledger.lines for stage in line.stopped_in}
+    if stages == {"gate"}:
+        return DataQualityError.exit_status
+    return 0 if ledger.balanced and not stages else FatalError.exit_status
+
+
+def raise_if_failed(ledger: Ledger) -> None:
+    """Raise what the run came to, for an orchestrator that shows a red run.
+
+    Raises:
+        DataQualityError: the gate stopped a batch.
+        FatalError: a source could not be listed, a batch was not finished, or the ledger does not
+            balance.
+    """
+    status = exit_status(ledger)
+    if status == 0:
+        return
+    reasons = [f"{line.source_id}: {line.error}" for line in ledger.lines if line.error]
+    message = "; ".join(reasons) or "the ledger does not balance"
+    if status == DataQualityError.exit_status:
+        raise DataQualityError("gate_stopped", message)
+    raise FatalError("run_incomplete", message)
+
+
+def changed_documents(pipeline: Pipeline) -> list[str]:
+    """Return the ids of the documents that this run published, retired or restored."""
+    changed: set[str] = set()
+    for plan in pipeline.plans():
+        changed.update(plan.retire, plan.restore)
+        for batch_id in plan.batches:
+            path = pipeline.stage_path(batch_id, "publish")
+            if pipeline.artifacts.exists(path):
+                result = pipeline.artifacts.read(path, PublishResult)
+                changed.update(version.doc_id for version in result.published)
+    return sorted(changed)
+
+
+@contextmanager
+def _recorded(
+    pipeline: Pipeline, stage: Stage, source_id: str, batch_id: str | None
+) -> Iterator[Callable[[int, str], None]]:
+    """Emit progress around a step, and keep the reason if it fails."""
+
+    def emit(state: str, done: int = 0, detail: str = "") -> None:
+        pipeline.progress.emit(
+            ProgressEvent.model_validate(
+                {
+                    "run_id": pipeline.run_id,
+                    "stage": stage,
+                    "source_id": source_id,
+                    "batch_id": batch_id,
+                    "state": state,
+                    "done": done,
+                    "detail": detail,
+                }
+            )
+        )
+
+    emit("started")
+    try:
+        yield lambda done, detail: emit("finished", done, detail)
+    except Exception as error:
+        code = error.code if isinstance(error, MunimentError) else type(error).__name__
+        pipeline.artifacts.write(
+            failure_path(pipeline, batch_id or source_id),
+            BatchFailure(stage=stage, code=code, message=f"{stage}: {error}"),
+        )
+        emit("failed", detail=str(error))
+        raise
+
+
+def _retrying(function: Callable[P, R]) -> Callable[P, R]:
+    """Try again on RetriableError, as the orchestrator does."""
+    return tenacity.retry(
+        retry=tenacity.retry_if_exception_type(RetriableError),
+        stop=tenacity.stop_after_attempt(_ATTEMPTS),
+        wait=tenacity.wait_exponential_jitter(initial=1, max=30),
+        reraise=True,
+    )(function)

@@ -1,0 +1,107 @@
+"""gate: check every record and the batch as a whole before anything is embedded or loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ingest.errors import DataQualityError
+from ingest.pipeline import Pipeline
+from ingest.quality.frame import GateInput, build_frame
+from ingest.quality.gate import GateResult, check
+from ingest.steps.refusals import refuse
+from schemas.base import utc_now
+from schemas.document import Extraction
+from schemas.run import BatchRef, ChunkedVersion, ChunkRecord, ChunkResult, GateStep, Refusal
+
+
+def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
+    """Check the batch's chunks; a document with a critical failure goes to quarantine whole.
+
+    Where no document got as far as this, there is nothing to check and nothing to let through:
+    each was refused before, with its own reason. That is not the empty batch that fails.
+
+    Raises:
+        DataQualityError: nothing could be checked, or so much failed that the batch is stopped.
+    """
+    versions = pipeline.stage_result(ref, "chunk", ChunkResult).chunked
+    if not versions:
+        return pipeline.finish(ref, "gate", GateStep(), passed=0, refused=0)
+    frame = build_frame(_inputs(pipeline, versions))
+    checked = check(frame, pipeline.settings.gate, utc_now())
+    result_uri = pipeline.artifacts.write(gate_result_path(pipeline, ref.batch_id), checked)
+    passed: list[ChunkedVersion] = []
+    refused: list[Refusal] = []
+    chunks_refused = 0
+    for version in versions:
+        planned = version.extracted.fetched.planned
+        reasons = checked.failed_versions.get((planned.doc_id, version.extracted.version), [])
+        if not reasons and not checked.stopped:
+            passed.append(version)
+            continue
+        chunks_refused += version.chunks
+        error = _refusal(planned.item.source_key, reasons)
+        # What only stood in a stopped batch was not found wanting: the next run takes it again.
+        refused.append(
+            refuse(
+                pipeline,
+                planned,
+                "gate",
+                error,
+                again=not reasons,
+                evidence={"result": result_uri},
+            )
+        )
+    pipeline.advance(ref, "gate", len(passed), len(versions))
+    result = GateStep(
+        passed=tuple(passed),
+        refused=tuple(refused),
+        chunks_refused=chunks_refused,
+        stopped=checked.stopped,
+        result_uri=result_uri,
+    )
+    done = pipeline.finish(ref, "gate", result, passed=len(passed), refused=len(refused))
+    checked.raise_if_stopped()
+    return done
+
+
+def _refusal(source_key: str, reasons: list[str]) -> DataQualityError:
+    if not reasons:
+        return DataQualityError(
+            "gate_stopped",
+            f"{source_key}: kept back because too much of its batch failed the gate. It is tried "
+            "again at the next run; look at the entries that failed first.",
+        )
+    return DataQualityError(
+        "gate_failed",
+        f"{source_key}: {'; '.join(reasons)}. Nothing of it was loaded. Correct the source or its "
+        "configuration, then retry the item.",
+    )
+
+
+def gate_result_path(pipeline: Pipeline, batch_id: str) -> str:
+    """Return where the gate's full result for a batch is kept."""
+    return pipeline.stage_path(batch_id, "gate-result")
+
+
+def read_gate_results(pipeline: Pipeline, batch_ids: Iterator[str]) -> list[GateResult]:
+    """Read the gate's results of the batches that have one."""
+    paths = [gate_result_path(pipeline, batch_id) for batch_id in batch_ids]
+    return [
+        pipeline.artifacts.read(path, GateResult)
+        for path in paths
+        if pipeline.artifacts.exists(path)
+    ]
+
+
+def _inputs(pipeline: Pipeline, versions: tuple[ChunkedVersion, ...]) -> Iterator[GateInput]:
+    for version in versions:
+        extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
+        sizes = {page.number: (page.width, page.height) for page in extraction.pages}
+        for record in pipeline.artifacts.read_lines(version.payloads_uri, ChunkRecord):
+            yield GateInput(
+                payload=record.payload,
+                tokens=record.tokens,
+                token_limit=pipeline.tokens.limit,
+                version_text=extraction.text,
+                page_sizes=sizes,
+            )

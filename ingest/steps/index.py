@@ -1,0 +1,94 @@
+"""index: embed what was never embedded, and load staged points that readers cannot see yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ingest.index import VectorIndex
+from ingest.pipeline import Pipeline
+from schemas.payload import MUTABLE_FIELDS, Payload
+from schemas.run import BatchRef, ChunkedVersion, ChunkRecord, GateStep, IndexResult
+
+
+def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
+    """Load the batch's passed versions.
+
+    A point that is in the index already, with all that it should say, is neither embedded nor
+    written again (guarantee 4); one whose terms changed keeps its published state.
+
+    Raises:
+        RetriableError: the index is locked or does not answer.
+        FatalError: a vector is not finite or a chunk is longer than the model reads.
+    """
+    gate = pipeline.stage_result(ref, "gate", GateStep)
+    new = reused = embedded = 0
+    if gate.passed:
+        with pipeline.index() as qdrant:
+            qdrant.ensure()
+            for number, version in enumerate(gate.passed, start=1):
+                wanted = read_payloads(pipeline, version)
+                stale = _without_those_in_place(qdrant, wanted)
+                embedded += _load(pipeline, qdrant, stale)
+                new += len(stale)
+                reused += len(wanted) - len(stale)
+                qdrant.delete(_left_over(qdrant, version, wanted))
+                key = version.extracted.fetched.planned.item.source_key
+                pipeline.advance(ref, "index", number, len(gate.passed), key)
+    result = IndexResult(
+        loaded=gate.passed, points_new=new, points_reused=reused, embedded=embedded
+    )
+    return pipeline.finish(ref, "index", result, new=new, reused=reused)
+
+
+def read_payloads(pipeline: Pipeline, version: ChunkedVersion) -> list[Payload]:
+    """Read the payloads that the chunk step wrote for a version."""
+    records = pipeline.artifacts.read_lines(version.payloads_uri, ChunkRecord)
+    return [record.payload for record in records]
+
+
+def _without_those_in_place(qdrant: VectorIndex, wanted: Sequence[Payload]) -> list[Payload]:
+    """Return the payloads to write: points that are missing, or that say something else."""
+    existing = qdrant.existing([payload.chunk_id for payload in wanted])
+    to_write = []
+    for payload in wanted:
+        point = existing.get(payload.chunk_id)
+        if point is None:
+            to_write.append(payload)
+        elif fixed_fields(point) != fixed_fields(payload.to_point()):
+            state = {name: point[name] for name in MUTABLE_FIELDS if name in point}
+            to_write.append(Payload.model_validate({**payload.to_point(), **state}))
+    return to_write
+
+
+def fixed_fields(point: dict[str, Any]) -> dict[str, Any]:
+    """Return what a point's payload must say as long as the point is the same."""
+    return {name: value for name, value in point.items() if name not in MUTABLE_FIELDS}
+
+
+def _left_over(
+    qdrant: VectorIndex, version: ChunkedVersion, wanted: Sequence[Payload]
+) -> list[str]:
+    """Return points of the version that no longer belong to it, as after a change of chunker."""
+    doc_id = version.extracted.fetched.planned.doc_id
+    keep = {payload.chunk_id for payload in wanted}
+    return qdrant.stale_ids(doc_id, version.extracted.version, keep)
+
+
+def _load(pipeline: Pipeline, qdrant: VectorIndex, payloads: Sequence[Payload]) -> int:
+    """Embed what is new to this model, upsert all, and return how many texts were embedded."""
+    if not payloads:
+        return 0
+    model = pipeline.settings.embedding_model
+    texts = {payload.text_sha256: payload.text for payload in payloads}
+    vectors = pipeline.catalog.embeddings(model, list(texts))
+    missing = [digest for digest in texts if digest not in vectors]
+    if missing:
+        made = pipeline.embedder.embed([texts[digest] for digest in missing])
+        fresh: dict[str, np.ndarray] = dict(zip(missing, made, strict=True))
+        pipeline.catalog.store_embeddings(model, fresh)
+        vectors = {**vectors, **fresh}
+    qdrant.upsert((payload.chunk_id, vectors[payload.text_sha256], payload) for payload in payloads)
+    return len(missing)

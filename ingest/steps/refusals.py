@@ -1,0 +1,44 @@
+"""Refusing an item or a version: the same way in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ingest.errors import MunimentError
+from ingest.pipeline import Pipeline
+from ingest.version import PIPELINE_VERSION
+from schemas.run import PlannedItem, Refusal, Stage
+
+
+def refuse(
+    pipeline: Pipeline,
+    planned: PlannedItem,
+    stage: Stage,
+    error: MunimentError,
+    *,
+    again: bool = False,
+    evidence: Mapping[str, str] | None = None,
+) -> Refusal:
+    """Put ``planned`` into quarantine with the error as its reason.
+
+    With ``again`` the item's state is not remembered, so that the next run tries it anew; without,
+    it waits until it changes or someone retries it.
+    """
+    item = planned.item
+    refusal = Refusal(
+        source_id=item.source_id,
+        source_key=item.source_key,
+        doc_id=planned.doc_id,
+        stage=stage,
+        code=error.code,
+        message=error.message,
+        evidence=dict(evidence or {}),
+        fingerprint=None if again else item.fingerprint,
+    )
+    pipeline.catalog.record_refused(
+        refusal,
+        run_id=pipeline.run_id,
+        pipeline_version=PIPELINE_VERSION,
+        level="item" if stage in ("plan", "fetch") else "document",
+    )
+    return refusal
