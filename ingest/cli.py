@@ -30,8 +30,10 @@ config_app = typer.Typer(help="Check the configuration.", no_args_is_help=True)
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(config_app, name="config")
 
-console = Console()
-errors = Console(stderr=True)
+# A log or a pipe has no width; the table needs about this much.
+_WIDTH = None if sys.stdout.isatty() else 132
+console = Console(width=_WIDTH)
+errors = Console(stderr=True, width=_WIDTH)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 File = Annotated[

@@ -17,7 +17,11 @@ class Model(BaseModel):
     """Immutable record that refuses fields it does not know and numbers that are not finite."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="strings"
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        # The docstrings below fields reach the JSON Schema, and with it editors and the docs.
+        use_attribute_docstrings=True,
     )
 
 

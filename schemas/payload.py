@@ -36,8 +36,11 @@ class Payload(Model):
     doc_id: Annotated[str, _indexed("keyword")]
     """The document; the same over all its versions."""
     title: str
+    """The document's title, from the source or from the file."""
     source_id: Annotated[str, _indexed("keyword")]
+    """The configured source."""
     source_kind: Annotated[SourceKind, _indexed("keyword")]
+    """What kind of source it is."""
     source_uri: str
     """Where a person finds the original."""
     source_key: Annotated[str, _indexed("keyword")]
@@ -51,12 +54,13 @@ class Payload(Model):
     effective_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
     """First instant at which it no longer is; 9999-12-31 while open."""
     published_at: Annotated[UtcDatetime | None, _indexed("datetime")] = None
-    """When readers could first see it; None while staged."""
+    """When readers could first see it; null while staged."""
     retired_at: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
     """When its source no longer listed it; 9999-12-31 while listed."""
     page_first: Annotated[int | None, _indexed("integer")]
-    """First physical page, from 1; None where the format has no pages."""
+    """First physical page, from 1; null where the format has no pages."""
     page_last: Annotated[int | None, _indexed("integer")]
+    """Last physical page; the same as page_first unless the passage runs over a page break."""
     page_label: str | None
     """The first page's own label, such as "iv"."""
     boxes: tuple[PageBox, ...]
@@ -68,29 +72,41 @@ class Payload(Model):
     section: tuple[str, ...]
     """Path of headings above the passage."""
     element_kinds: tuple[ElementKind, ...]
+    """Roles of the elements that the passage holds, in text order."""
     locator: Locator | None
     """Row and field, paragraph, or URL with a text fragment, for formats without pages."""
     licence_id: Annotated[str, _indexed("keyword")]
+    """Entry of the licence registry that the passage stands under."""
     attribution_required: Annotated[bool, _indexed("bool")]
+    """Whether every use must show the credit line."""
     attribution_text: str | None
     """The credit line; present wherever attribution is required."""
     display_allowed: Annotated[bool, _indexed("bool")]
+    """Whether the passage itself may be shown to a reader."""
     max_quote_chars: int | None
+    """Longest verbatim quotation in characters; null where there is no limit."""
     licence_valid_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
+    """From then on the default filter returns it no more; 9999-12-31 without end."""
     confidentiality: Annotated[Confidentiality, _indexed("keyword")]
+    """Who may see it: anyone, our own readers, or one client's readers."""
     client_id: Annotated[str | None, _indexed("keyword")]
+    """The client whose readers alone may see it, where it is confidential to one."""
     text_source: Annotated[Literal["digital", "ocr", "mixed"], _indexed("keyword")]
+    """Where the words came from: the file's own text, recognition, or both."""
     ocr_confidence: Annotated[
         float | None, Field(ge=0, le=100, json_schema_extra={"qdrant_index": "float"})
     ]
-    """Mean confidence of the recognised words, 0 to 100; None where none was recognised."""
+    """Mean confidence of the recognised words, 0 to 100; null where none was recognised."""
     language: Annotated[str | None, _indexed("keyword")]
+    """ISO 639-1 code of the document's language; null where the text is too short to tell."""
     doc_sha256: Annotated[Sha256, _indexed("keyword")]
     """Of the version's source bytes: the key into the vault."""
     text_sha256: Annotated[Sha256, _indexed("keyword")]
     """Of the chunk's text in UTF-8."""
     pipeline_version: Annotated[str, _indexed("keyword")]
+    """Release, extractor and chunker that made the point."""
     embedding_model: Annotated[str, _indexed("keyword")]
+    """Model that made the vector."""
     run_id: Annotated[str, _indexed("keyword")]
     """The run that wrote the point."""
 

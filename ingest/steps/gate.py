@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ingest.errors import DataQualityError
 from ingest.pipeline import Pipeline
-from ingest.quality.frame import GateInput, build_frame
+from ingest.quality.frame import GateInput, WordCover, build_frame
 from ingest.quality.gate import GateResult, check
 from ingest.steps.refusals import refuse
 from schemas.base import utc_now
@@ -97,11 +97,15 @@ def _inputs(pipeline: Pipeline, versions: tuple[ChunkedVersion, ...]) -> Iterato
     for version in versions:
         extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
         sizes = {page.number: (page.width, page.height) for page in extraction.pages}
+        cover = WordCover(extraction.text, extraction.words) if extraction.pages else None
         for record in pipeline.artifacts.read_lines(version.payloads_uri, ChunkRecord):
+            payload = record.payload
             yield GateInput(
-                payload=record.payload,
+                payload=payload,
                 tokens=record.tokens,
                 token_limit=pipeline.tokens.limit,
                 version_text=extraction.text,
                 page_sizes=sizes,
+                words_cover=cover.holds(payload.char_start, payload.char_end) if cover else None,
+                body_end=extraction.body_end,
             )

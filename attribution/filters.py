@@ -1,0 +1,89 @@
+"""Filters over the payload: what a reader may see, at which date, under which licence.
+
+Every field used here has a payload index, so the filters also work where the server runs in strict
+mode. Comparisons with a date decide; nothing relies on a stored "current" flag.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import TypeAdapter
+from qdrant_client import models
+
+from schemas.base import UtcDatetime, utc_now
+
+_OPEN_TO_OUR_READERS = ["public", "internal"]
+_INSTANT: TypeAdapter[datetime] = TypeAdapter(UtcDatetime)
+
+
+def default_filter(
+    *, at: datetime | None = None, now: datetime | None = None, client_id: str | None = None
+) -> models.Filter:
+    """Return the filter for what a reader may see, as of the date ``at``.
+
+    It lets a point through that is in force at ``at``, was not retired by then, is published, is
+    under a licence valid now, and is open to the reader. Everything unknown is shut out: a point
+    without one of these dates matches nothing (guarantee 6).
+
+    Args:
+        at: the date asked about; ``now`` where it is not given.
+        now: the instant of reading; the clock where it is not given. Licences are judged by it
+            even for a question about the past, because the use takes place now.
+        client_id: the client that the reader works for. Without one, nothing that is confidential
+            to a client is returned.
+
+    Raises:
+        ValueError: a date has no offset from UTC.
+    """
+    now = utc_now() if now is None else _INSTANT.validate_python(now)
+    at = now if at is None else _INSTANT.validate_python(at)
+    return models.Filter(
+        must=[
+            _date("effective_from", lte=at),
+            _date("effective_until", gt=at),
+            _date("retired_at", gt=at),
+            _date("licence_valid_until", gt=now),
+            # A staged point has no date here, and no date is in no range.
+            _date("published_at", lte=now),
+            _visible_to(client_id),
+        ]
+    )
+
+
+def document_filter(doc_id: str, version: int | None = None) -> models.Filter:
+    """Return the filter for all points of a document, staged and retired ones included.
+
+    With ``version``, of that version alone.
+    """
+    conditions: list[models.Condition] = [_equals("doc_id", doc_id)]
+    if version is not None:
+        conditions.append(_equals("version", version))
+    return models.Filter(must=conditions)
+
+
+def staged_filter(doc_id: str, version: int) -> models.Filter:
+    """Return the filter for the points of a version that no reader can see yet."""
+    staged = models.IsEmptyCondition(is_empty=models.PayloadField(key="published_at"))
+    return models.Filter(must=[document_filter(doc_id, version), staged])
+
+
+def _visible_to(client_id: str | None) -> models.Condition:
+    conditions: list[models.Condition] = [
+        models.FieldCondition(
+            key="confidentiality", match=models.MatchAny(any=_OPEN_TO_OUR_READERS)
+        )
+    ]
+    if client_id:
+        conditions.append(_equals("client_id", client_id))
+    return models.Filter(should=conditions)
+
+
+def _equals(key: str, value: str | int) -> models.FieldCondition:
+    return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+
+def _date(
+    key: str, *, lte: datetime | None = None, gt: datetime | None = None
+) -> models.FieldCondition:
+    return models.FieldCondition(key=key, range=models.DatetimeRange(lte=lte, gt=gt))

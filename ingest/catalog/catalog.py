@@ -1,0 +1,35 @@
+"""The catalogue: one class whose methods are each one transaction."""
+
+from __future__ import annotations
+
+from ingest.catalog.documents import Documents
+from ingest.catalog.embeddings import Embeddings
+from ingest.catalog.items import Items
+from ingest.catalog.quarantine import Quarantine
+from ingest.catalog.runs import Runs
+from ingest.catalog.versions import Versions
+
+
+class Catalog(Documents, Versions, Items, Quarantine, Runs, Embeddings):
+    """Which documents, versions, items, runs and refusals there are.
+
+    In SQLite or PostgreSQL, by URL. Every method is one transaction: it happens whole or not at
+    all. Any of them may raise ``RetriableError`` (``catalog_locked``, ``catalog_unreachable``),
+    ``ConfigurationError`` (``catalog_denied``, ``catalog_not_migrated``) and ``FatalError``
+    (``disk_full``, ``catalog_damaged``). Instants are given and taken with their time zone.
+    """
+
+    def migrate(self) -> None:
+        """Bring the tables to this release; does nothing where they are.
+
+        Raises:
+            ConfigurationError: ``catalog_newer`` where a newer release has changed them.
+        """
+        from ingest.catalog import migrate  # Alembic takes long to import, and most calls end soon
+
+        with self._explained():
+            with self.engine.connect() as connection:
+                if migrate.is_current(connection):
+                    return
+            with self._writer.begin() as connection:
+                migrate.upgrade(connection)

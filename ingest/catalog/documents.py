@@ -1,0 +1,115 @@
+"""Documents: registering them, and what happens when a source no longer lists them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import case, exists, or_, select, update
+from sqlalchemy.orm import Session
+
+from ingest.catalog.models import DocumentRow, ItemRow, QuarantineRow, VersionRow
+from ingest.catalog.records import DocumentRecord
+from ingest.catalog.transactions import Transactions, change, insert_into, to_record
+from ingest.errors import FatalError
+from schemas.base import OPEN_END, utc_now
+
+
+class Documents(Transactions):
+    """The catalogue's methods on documents."""
+
+    def register_document(self, doc_id: str, source_id: str, document_key: str, title: str) -> None:
+        """Make the document known; of one that is, take the new title."""
+        with self._writing() as session:
+            insert = insert_into(session, DocumentRow).values(
+                doc_id=doc_id,
+                source_id=source_id,
+                document_key=document_key,
+                title=title,
+                created_at=utc_now(),
+            )
+            session.execute(
+                insert.on_conflict_do_update(
+                    index_elements=["doc_id"], set_={"title": insert.excluded.title}
+                )
+            )
+
+    def document(self, doc_id: str) -> DocumentRecord | None:
+        """Return the document; None if it is not known."""
+        with self._reading() as session:
+            row = session.get(DocumentRow, doc_id)
+            return None if row is None else to_record(DocumentRecord, row)
+
+    def documents(self, source_id: str | None = None) -> list[DocumentRecord]:
+        """Return the documents of a source, or of all, in the order of source and key."""
+        query = select(DocumentRow).order_by(DocumentRow.source_id, DocumentRow.document_key)
+        if source_id is not None:
+            query = query.where(DocumentRow.source_id == source_id)
+        with self._reading() as session:
+            return [to_record(DocumentRecord, row) for row in session.scalars(query)]
+
+    def retire(self, doc_id: str, retired_at: datetime) -> int:
+        """Mark the document's published versions as no longer listed by their source.
+
+        Returns:
+            How many were marked; 0 if all were before, and their date stays as it was.
+        """
+        statement = (
+            update(VersionRow)
+            .where(
+                VersionRow.doc_id == doc_id,
+                VersionRow.state == "published",
+                VersionRow.retired_at == OPEN_END,
+            )
+            .values(retired_at=retired_at)
+        )
+        with self._writing() as session:
+            return change(session, statement)
+
+    def restore(self, doc_id: str) -> int:
+        """Undo ``retire`` for a document that is listed again.
+
+        Its items that the latest listing had are no longer gone. That waits for this call, so
+        that a crash before it leaves the document to be found and restored by the next run.
+
+        Returns:
+            How many versions were restored; 0 if none was retired.
+        """
+        versions = (
+            update(VersionRow)
+            .where(VersionRow.doc_id == doc_id, VersionRow.retired_at != OPEN_END)
+            .values(retired_at=OPEN_END)
+        )
+        refused = or_(
+            ItemRow.version.is_(None),
+            exists().where(
+                QuarantineRow.source_id == ItemRow.source_id,
+                QuarantineRow.source_key == ItemRow.source_key,
+                QuarantineRow.state == "open",
+            ),
+        )
+        items = (
+            update(ItemRow)
+            .where(ItemRow.doc_id == doc_id, ItemRow.state == "gone", ItemRow.listed)
+            .values(state=case((refused, "quarantined"), else_="indexed"))
+        )
+        with self._writing() as session:
+            change(session, items)
+            return change(session, versions)
+
+
+def lock_document(session: Session, doc_id: str) -> DocumentRow:
+    """Return the document and keep others from changing its versions in this transaction.
+
+    SQLite has no row locks and needs none: its writing transactions come one after another.
+
+    Raises:
+        FatalError: ``catalog_document_unknown``.
+    """
+    row = session.scalar(select(DocumentRow).where(DocumentRow.doc_id == doc_id).with_for_update())
+    if row is None:
+        raise FatalError(
+            "catalog_document_unknown",
+            f"The catalogue has no document {doc_id}. It was deleted, or this is the catalogue of "
+            "another installation: check MUNIMENT_CATALOG_URL.",
+        )
+    return row

@@ -1,0 +1,203 @@
+"""The tables. What they look like in a database is up to the migrations, which a test compares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    MetaData,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from ingest.catalog.types import FreeText, JsonObject, UtcDateTime
+from schemas.base import OPEN_END
+
+OPEN_ENTRY = text("state = 'open'")
+"""The condition of the index that keeps one open quarantine entry per item and reason."""
+
+
+class Base(DeclarativeBase):
+    """Common to all tables: names of constraints, and column types by annotation."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        str: Text(),
+        datetime: UtcDateTime(),
+        dict[str, Any]: JsonObject(),
+    }
+
+
+class DocumentRow(Base):
+    """A document; ``doc_id`` is derived from source and key and never changes."""
+
+    __tablename__ = "documents"
+    __table_args__ = (UniqueConstraint("source_id", "document_key"),)
+
+    doc_id: Mapped[str] = mapped_column(primary_key=True)
+    source_id: Mapped[str]
+    document_key: Mapped[str]
+    title: Mapped[str] = mapped_column(FreeText())
+    created_at: Mapped[datetime]
+
+
+class ItemRow(Base):
+    """An item as it was last worked on.
+
+    ``fingerprint`` is NULL after a retry was asked for: no item's state equals it, so the next run
+    works on it again. ``doc_sha256`` and ``version`` name what is indexed of it.
+    """
+
+    __tablename__ = "items"
+    __table_args__ = (
+        CheckConstraint("state IN ('indexed', 'quarantined', 'gone')", name="state"),
+        Index(None, "doc_id"),
+    )
+
+    source_id: Mapped[str] = mapped_column(primary_key=True)
+    source_key: Mapped[str] = mapped_column(primary_key=True)
+    doc_id: Mapped[str]
+    fingerprint: Mapped[str | None]
+    state: Mapped[str]
+    listed: Mapped[bool]
+    """Whether the latest listing had it. A gone item that is listed again stays gone until its
+    document has been restored, so that a crash in between is made good by the next run."""
+    doc_sha256: Mapped[str | None]
+    version: Mapped[int | None]
+    pipeline_version: Mapped[str]
+    first_seen: Mapped[datetime]
+    last_seen: Mapped[datetime]
+    run_id: Mapped[str]
+
+
+class VersionRow(Base):
+    """A version of a document, from its reservation on."""
+
+    __tablename__ = "versions"
+    __table_args__ = (
+        CheckConstraint("state IN ('staged', 'published', 'withdrawn')", name="state"),
+        CheckConstraint("version >= 1", name="version"),
+        CheckConstraint("effective_from <= effective_until", name="interval"),
+        CheckConstraint(
+            "state <> 'published' OR published_at IS NOT NULL", name="published_has_date"
+        ),
+    )
+
+    doc_id: Mapped[str] = mapped_column(ForeignKey("documents.doc_id"), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    doc_sha256: Mapped[str]
+    text_sha256: Mapped[str]
+    version_label: Mapped[str | None] = mapped_column(FreeText())
+    title: Mapped[str] = mapped_column(FreeText())
+    source_key: Mapped[str]
+    source_uri: Mapped[str] = mapped_column(FreeText())
+    media_type: Mapped[str]
+    licence_id: Mapped[str]
+    confidentiality: Mapped[str]
+    client_id: Mapped[str | None]
+    effective_from: Mapped[datetime]
+    effective_until: Mapped[datetime] = mapped_column(default=OPEN_END)
+    effective_is_receipt: Mapped[bool]
+    received_at: Mapped[datetime]
+    state: Mapped[str] = mapped_column(default="staged")
+    published_at: Mapped[datetime | None]
+    retired_at: Mapped[datetime] = mapped_column(default=OPEN_END)
+    extraction_uri: Mapped[str]
+    payloads_uri: Mapped[str | None]
+    chunk_count: Mapped[int] = mapped_column(default=0)
+    run_id: Mapped[str]
+
+
+class IntervalRow(Base):
+    """What the catalogue held a version's interval to be, and from when until when it did."""
+
+    __tablename__ = "interval_history"
+    __table_args__ = (
+        ForeignKeyConstraint(["doc_id", "version"], ["versions.doc_id", "versions.version"]),
+        CheckConstraint("effective_from <= effective_until", name="interval"),
+        CheckConstraint("recorded_at <= superseded_at", name="recorded"),
+        Index(None, "doc_id", "version"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    doc_id: Mapped[str]
+    version: Mapped[int]
+    effective_from: Mapped[datetime]
+    effective_until: Mapped[datetime]
+    recorded_at: Mapped[datetime]
+    superseded_at: Mapped[datetime] = mapped_column(default=OPEN_END)
+
+
+class RunRow(Base):
+    """A run, with its ledger once it is over."""
+
+    __tablename__ = "runs"
+    __table_args__ = (Index(None, "started_at"),)
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    started_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    ledger: Mapped[dict[str, Any] | None]
+
+
+class QuarantineRow(Base):
+    """Something that was refused, and why; at most one open entry per item and reason."""
+
+    __tablename__ = "quarantine"
+    __table_args__ = (
+        CheckConstraint("state IN ('open', 'dismissed', 'closed')", name="state"),
+        CheckConstraint("level IN ('item', 'document', 'chunk')", name="level"),
+        Index(
+            "uq_quarantine_open",
+            "source_id",
+            "source_key",
+            "code",
+            unique=True,
+            sqlite_where=OPEN_ENTRY,
+            postgresql_where=OPEN_ENTRY,
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    source_id: Mapped[str]
+    source_key: Mapped[str]
+    doc_id: Mapped[str | None]
+    level: Mapped[str]
+    stage: Mapped[str]
+    code: Mapped[str]
+    message: Mapped[str] = mapped_column(FreeText())
+    evidence: Mapped[dict[str, Any]]
+    state: Mapped[str] = mapped_column(default="open")
+    dismiss_reason: Mapped[str | None] = mapped_column(FreeText())
+    first_run: Mapped[str]
+    last_run: Mapped[str]
+    first_seen: Mapped[datetime]
+    last_seen: Mapped[datetime]
+    times_seen: Mapped[int] = mapped_column(default=1)
+
+
+class EmbeddingRow(Base):
+    """A text's vector by a model: float32, little-endian."""
+
+    __tablename__ = "embeddings"
+
+    model: Mapped[str] = mapped_column(primary_key=True)
+    text_sha256: Mapped[str] = mapped_column(primary_key=True)
+    dimension: Mapped[int]
+    vector: Mapped[bytes] = mapped_column(LargeBinary())

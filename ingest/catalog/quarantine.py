@@ -1,0 +1,170 @@
+"""Quarantine: what was refused, with its reason, until someone retries or dismisses it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from ingest.catalog.items import forget_fingerprint, set_refused
+from ingest.catalog.models import QuarantineRow, VersionRow
+from ingest.catalog.records import QuarantineLevel, QuarantineRecord, QuarantineState
+from ingest.catalog.transactions import Transactions, change, to_record
+from ingest.errors import ConfigurationError
+from schemas.base import utc_now
+from schemas.run import Refusal
+
+
+class Quarantine(Transactions):
+    """The catalogue's methods on quarantine."""
+
+    def record_refused(
+        self, refusal: Refusal, run_id: str, pipeline_version: str, level: QuarantineLevel
+    ) -> None:
+        """Put what was refused into quarantine, and take its staged version out of the way.
+
+        While an entry of the same item and reason is open it is that entry which is seen again,
+        counted once a run. With a fingerprint the item is not tried again in this state; without
+        one the next run tries it anew.
+        """
+        self._retrying(lambda: self._refuse(refusal, run_id, pipeline_version, level))
+
+    def _refuse(
+        self, refusal: Refusal, run_id: str, pipeline_version: str, level: QuarantineLevel
+    ) -> None:
+        at = utc_now()
+        with self._writing() as session:
+            _set_entry(session, refusal, run_id, level, at)
+            if refusal.fingerprint is not None:
+                set_refused(
+                    session, refusal, run_id=run_id, pipeline_version=pipeline_version, at=at
+                )
+            if refusal.doc_id is not None:
+                change(
+                    session,
+                    update(VersionRow)
+                    .where(
+                        VersionRow.doc_id == refusal.doc_id,
+                        VersionRow.source_key == refusal.source_key,
+                        VersionRow.state == "staged",
+                    )
+                    .values(state="withdrawn"),
+                )
+
+    def quarantine(
+        self, state: QuarantineState | None = "open", source_id: str | None = None
+    ) -> list[QuarantineRecord]:
+        """Return the entries in a state (or in any), of a source (or of all), oldest first."""
+        query = select(QuarantineRow).order_by(QuarantineRow.id)
+        if state is not None:
+            query = query.where(QuarantineRow.state == state)
+        if source_id is not None:
+            query = query.where(QuarantineRow.source_id == source_id)
+        with self._reading() as session:
+            return [to_record(QuarantineRecord, row) for row in session.scalars(query)]
+
+    def open_quarantine_keys(self, source_id: str) -> set[str]:
+        """Return the keys of the source's items that have an open entry."""
+        query = select(QuarantineRow.source_key).where(
+            QuarantineRow.source_id == source_id, QuarantineRow.state == "open"
+        )
+        with self._reading() as session:
+            return set(session.scalars(query))
+
+    def quarantine_entry(self, entry_id: int) -> QuarantineRecord:
+        """Return the entry.
+
+        Raises:
+            ConfigurationError: ``quarantine_unknown``.
+        """
+        with self._reading() as session:
+            return to_record(QuarantineRecord, _entry(session, entry_id))
+
+    def retry_quarantine(self, entry_id: int) -> QuarantineRecord:
+        """Make the next run work on the entry's item again; the entry stays until that succeeds.
+
+        Raises:
+            ConfigurationError: ``quarantine_unknown``.
+        """
+        with self._writing() as session:
+            row = _entry(session, entry_id)
+            forget_fingerprint(session, row.source_id, row.source_key)
+            return to_record(QuarantineRecord, row)
+
+    def dismiss_quarantine(self, entry_id: int, reason: str) -> QuarantineRecord:
+        """Take the entry off the list for ``reason``; one that is closed already stays closed.
+
+        Raises:
+            ConfigurationError: ``quarantine_unknown``.
+        """
+        with self._writing() as session:
+            row = _entry(session, entry_id)
+            if row.state != "closed":
+                row.state = "dismissed"
+                row.dismiss_reason = reason
+                session.flush()
+            return to_record(QuarantineRecord, row)
+
+
+def close_entries(session: Session, source_id: str, source_key: str) -> None:
+    """Close the item's open entries: it was published after all."""
+    change(
+        session,
+        update(QuarantineRow)
+        .where(
+            QuarantineRow.source_id == source_id,
+            QuarantineRow.source_key == source_key,
+            QuarantineRow.state == "open",
+        )
+        .values(state="closed"),
+    )
+
+
+def _set_entry(
+    session: Session, refusal: Refusal, run_id: str, level: QuarantineLevel, at: datetime
+) -> None:
+    row = session.scalar(
+        select(QuarantineRow)
+        .where(
+            QuarantineRow.source_id == refusal.source_id,
+            QuarantineRow.source_key == refusal.source_key,
+            QuarantineRow.code == refusal.code,
+            QuarantineRow.state == "open",
+        )
+        .with_for_update()
+    )
+    if row is None:
+        row = QuarantineRow(
+            source_id=refusal.source_id,
+            source_key=refusal.source_key,
+            code=refusal.code,
+            doc_id=None,
+            dismiss_reason=None,
+            first_run=run_id,
+            last_run=run_id,
+            first_seen=at,
+            last_seen=at,
+        )
+        session.add(row)
+    elif row.last_run != run_id:
+        row.last_run = run_id
+        row.last_seen = at
+        row.times_seen += 1
+    row.doc_id = refusal.doc_id or row.doc_id
+    row.level = level
+    row.stage = refusal.stage
+    row.message = refusal.message
+    row.evidence = dict(refusal.evidence)
+    session.flush()
+
+
+def _entry(session: Session, entry_id: int) -> QuarantineRow:
+    row = session.get(QuarantineRow, entry_id)
+    if row is None:
+        raise ConfigurationError(
+            "quarantine_unknown",
+            f"There is no quarantine entry {entry_id}. `muniment quarantine list` shows the "
+            "numbers there are.",
+        )
+    return row

@@ -1,0 +1,117 @@
+"""What the catalogue gives back: frozen records that have no tie to the database."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from schemas.base import Model, Sha256, UtcDatetime
+from schemas.licence import Confidentiality
+from schemas.run import Ledger, Stage
+
+ItemState = Literal["indexed", "quarantined", "gone"]
+VersionState = Literal["staged", "published", "withdrawn"]
+QuarantineState = Literal["open", "dismissed", "closed"]
+QuarantineLevel = Literal["item", "document", "chunk"]
+
+
+class KnownItem(Model):
+    """An item as it was last worked on."""
+
+    doc_id: str
+    fingerprint: str | None
+    """None if a retry was asked for: no listed item has it, so the next run works on it again."""
+    state: ItemState
+    doc_sha256: Sha256 | None
+    version: int | None
+    """The version that is indexed of it; None if none ever was."""
+    pipeline_version: str
+
+
+class DocumentRecord(Model):
+    """A document."""
+
+    doc_id: str
+    source_id: str
+    document_key: str
+    title: str
+    created_at: UtcDatetime
+
+
+class VersionDraft(Model):
+    """What is known of a version when its number is reserved."""
+
+    doc_sha256: Sha256
+    text_sha256: Sha256
+    version_label: str | None
+    title: str
+    source_key: str
+    source_uri: str
+    media_type: str
+    licence_id: str
+    confidentiality: Confidentiality
+    client_id: str | None
+    effective_from: UtcDatetime
+    effective_is_receipt: bool
+    """True where the source gave no effective date and the date of receipt stands in for it."""
+    received_at: UtcDatetime
+    extraction_uri: str
+    run_id: str
+    """The run that last worked on it."""
+
+
+class VersionRecord(VersionDraft):
+    """A version of a document."""
+
+    doc_id: str
+    version: int
+    effective_until: UtcDatetime
+    state: VersionState
+    published_at: UtcDatetime | None
+    """When readers could first see it."""
+    retired_at: UtcDatetime
+    payloads_uri: str | None
+    chunk_count: int
+
+
+class IntervalRecord(Model):
+    """What a version's interval was held to be from ``recorded_at`` until ``superseded_at``."""
+
+    doc_id: str
+    version: int
+    effective_from: UtcDatetime
+    effective_until: UtcDatetime
+    recorded_at: UtcDatetime
+    superseded_at: UtcDatetime
+
+
+class RunRecord(Model):
+    """A run."""
+
+    run_id: str
+    started_at: UtcDatetime
+    finished_at: UtcDatetime | None
+    ledger: Ledger | None
+
+
+class QuarantineRecord(Model):
+    """Something that was refused, and why."""
+
+    id: int
+    source_id: str
+    source_key: str
+    doc_id: str | None
+    level: QuarantineLevel
+    stage: Stage
+    code: str
+    message: str
+    evidence: dict[str, Any] = Field(default_factory=dict)
+    state: QuarantineState
+    dismiss_reason: str | None
+    first_run: str
+    last_run: str
+    first_seen: UtcDatetime
+    last_seen: UtcDatetime
+    times_seen: int
+    """Number of runs that refused it."""

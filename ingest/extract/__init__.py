@@ -1,0 +1,134 @@
+"""Bytes to a version's text, with where every character of it came from.
+
+``extract`` reads one document in this process; ``sandbox.extract_all`` reads many, each in a child
+process that can be lost. Each format family is one module, imported when a document needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from ingest.errors import ItemError
+from ingest.extract import media
+from ingest.extract.draft import Draft, SourceBytes
+from ingest.extract.language import detect_language
+from ingest.settings import ExtractionSettings
+from schemas.base import sha256_bytes
+from schemas.document import Extraction, ExtractionWarning
+
+EXTRACTOR_VERSION = "1"
+"""Changes whenever the same bytes may give another extraction."""
+
+_READERS = {
+    media.PDF: ("pdf", "read_pdf"),
+    media.TIFF: ("images", "read_image"),
+    media.PNG: ("images", "read_image"),
+    media.JPEG: ("images", "read_image"),
+    media.HTML: ("html", "read_html"),
+    media.PLAIN: ("plain", "read_text"),
+    media.MARKDOWN: ("plain", "read_text"),
+    media.CSV: ("records", "read_csv"),
+    media.TSV: ("records", "read_csv"),
+}
+"""Module and function that read a media type."""
+
+_SAVE_AS_PDF = "Save it as PDF in its source, then retry the item."
+_UNSUPPORTED = {
+    media.DOCX: f"Word documents are not read. {_SAVE_AS_PDF}",
+    media.XLSX: "Excel workbooks are not read. Export the sheet as CSV, then retry the item.",
+    media.PPTX: f"PowerPoint files are not read. {_SAVE_AS_PDF}",
+    media.OLE: f"Old Office files (.doc, .xls, .ppt) are not read. {_SAVE_AS_PDF}",
+    media.RTF: f"RTF is not read. {_SAVE_AS_PDF}",
+    media.RSS: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
+    media.ATOM: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
+    media.XML: "XML is read only as a feed, by a source with 'connector: feed'. Dismiss the entry.",
+    media.EMAIL: f"E-mail files are not read. {_SAVE_AS_PDF}",
+    media.ZIP: "Archives are not read. Unpack it in its source, then dismiss the entry.",
+}
+
+
+def extract(
+    data: bytes,
+    *,
+    name: str,
+    media_type: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    settings: ExtractionSettings,
+) -> Extraction:
+    """Read ``data`` and return its text and evidence.
+
+    The format is told by the content first, then by what the source declares, then by the name.
+
+    Args:
+        data: the document's bytes.
+        name: its file name, for the suffix and for messages.
+        media_type: what the source declares, such as the HTTP Content-Type.
+        options: what the format's reader needs beyond the bytes; see `records.read_csv`.
+        settings: limits, layout and OCR.
+
+    Raises:
+        ItemError: empty_file, unsupported_format, damaged, password_needed, no_pages,
+            too_many_pages, too_many_characters, image_too_large, column_missing, no_text.
+        ConfigurationError: a page needs OCR, and the engine or a language is not installed.
+    """
+    if not data:
+        raise ItemError(
+            "empty_file",
+            f"{name}: the file is empty. Get it again from its source, then retry the item; "
+            "dismiss the entry if it is meant to be empty.",
+        )
+    detected = media.detect_media_type(data, name, media_type)
+    read = _reader(detected, name)
+    draft = read(SourceBytes(data, name, detected, options or {}, settings))
+    _check_text(draft, name, settings)
+    by_name = media.extension_types(name)
+    if by_name and detected not in by_name:
+        message = f"The name says {by_name[0]}, but the content is {detected} and was read as that."
+        draft.warnings.insert(0, ExtractionWarning(code="wrong_extension", message=message))
+    return Extraction(
+        media_type=detected,
+        extractor_version=EXTRACTOR_VERSION,
+        doc_sha256=sha256_bytes(data),
+        text=draft.text,
+        body_end=draft.body_end,
+        pages=tuple(draft.pages),
+        words=tuple(draft.words),
+        elements=tuple(draft.elements),
+        warnings=tuple(draft.warnings),
+        title=draft.title,
+        author=draft.author,
+        language=detect_language(draft.text[: draft.body_end]),
+    )
+
+
+def _reader(media_type: str, name: str) -> Callable[[SourceBytes], Draft]:
+    if media_type not in _READERS:
+        why = _UNSUPPORTED.get(
+            media_type,
+            "It is none of PDF, TIFF, PNG, JPEG, HTML, text, Markdown and CSV. Convert it in its "
+            "source, then retry the item.",
+        )
+        raise ItemError("unsupported_format", f"{name}: {why}")
+    module, function = _READERS[media_type]
+    reader: Callable[[SourceBytes], Draft] = getattr(
+        import_module(f"ingest.extract.{module}"), function
+    )
+    return reader
+
+
+def _check_text(draft: Draft, name: str, settings: ExtractionSettings) -> None:
+    limit = settings.limits.characters
+    if len(draft.text) > limit:
+        raise ItemError(
+            "too_many_characters",
+            f"{name}: {len(draft.text):,} characters are more than the limit of {limit:,}. Split "
+            "the document, or raise MUNIMENT_EXTRACTION__LIMITS__CHARACTERS, then retry the item.",
+        )
+    if not draft.text.strip():
+        raise ItemError(
+            "no_text",
+            f"{name}: no text was found. Look at the document: if it is a scan, get a better one, "
+            "then retry the item; dismiss the entry if it is meant to be empty.",
+        )

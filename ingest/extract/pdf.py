@@ -1,0 +1,123 @@
+"""PDF: opening the file, and what belongs to the document as a whole."""
+
+# mypy: allow-untyped-calls
+# PyMuPDF says py.typed, but few of its functions are annotated.
+
+from __future__ import annotations
+
+from typing import Any
+
+import pymupdf
+
+from ingest.errors import ItemError
+from ingest.extract.assemble import assemble
+from ingest.extract.decode import clean
+from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
+from ingest.extract.faults import raise_if_memory
+from ingest.extract.furniture import mark_furniture
+from ingest.extract.pdf_page import PDF_ERRORS, PageReader
+from ingest.extract.scans import Recogniser
+from schemas.document import ExtractionWarning
+
+_MAX_MESSAGES = 5
+
+
+def read_pdf(source: SourceBytes) -> Draft:
+    """Read a PDF.
+
+    Raises:
+        ItemError: password_needed, damaged, no_pages, too_many_pages.
+        ConfigurationError: a page needs OCR, and the engine or a language is not installed.
+    """
+    # MuPDF writes to stderr otherwise; its messages are collected and become warnings.
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    pymupdf.TOOLS.reset_mupdf_warnings()
+    with _open(source) as document:
+        labels = _labels(document)
+        recogniser = Recogniser(source.settings.ocr_languages)
+        contents = [
+            PageReader(document, index, labels[index], source.settings, recogniser).read()
+            for index in range(document.page_count)
+        ]
+        mark_furniture(contents)
+        draft = assemble(contents)
+        draft.warnings[:0] = _document_warnings(document)
+        metadata = document.metadata or {}
+        draft.title = draft.title or _metadata_title(metadata)
+        draft.author = _plain(metadata.get("author"))
+    return draft
+
+
+def _open(source: SourceBytes) -> pymupdf.Document:
+    try:
+        document = pymupdf.open(stream=source.data, filetype="pdf")
+        # An empty user password is no password (PDF 32000-1 §7.6.3.1); MuPDF has tried it already.
+        locked = document.needs_pass
+        pages = 0 if locked else document.page_count
+    except PDF_ERRORS as error:
+        raise_if_memory(error)
+        raise damaged(source.name, _last_message() or error) from error
+    if locked:
+        raise ItemError(
+            "password_needed",
+            f"{source.name}: the PDF can only be opened with a password. Get a copy without one "
+            "from its source, then retry the item.",
+        )
+    if pages == 0:
+        raise ItemError(
+            "no_pages",
+            f"{source.name}: the PDF has no pages{', even after repair' * document.is_repaired}. "
+            "Get an intact copy from its source, then retry the item.",
+        )
+    if pages > source.settings.limits.pages:
+        raise too_many_pages(source.name, pages, source.settings.limits.pages)
+    return document
+
+
+def _labels(document: pymupdf.Document) -> list[str | None]:
+    try:
+        if not document.get_page_labels():
+            return [None] * document.page_count
+        return [
+            clean(document.load_page(index).get_label()) or None
+            for index in range(document.page_count)
+        ]
+    except (*PDF_ERRORS, TypeError, KeyError, IndexError):
+        # Labels are a convenience; broken ones (bad-PageLabels.pdf) are no labels.
+        return [None] * document.page_count
+
+
+def _document_warnings(document: pymupdf.Document) -> list[ExtractionWarning]:
+    warnings: list[ExtractionWarning] = []
+    messages = list(dict.fromkeys(pymupdf.TOOLS.mupdf_warnings().splitlines()))
+    said = "; ".join(messages[:_MAX_MESSAGES]) + "; …" * (len(messages) > _MAX_MESSAGES)
+    if document.is_repaired:
+        warnings.append(
+            ExtractionWarning(
+                code="repaired",
+                message=clean(f"The file is damaged and was repaired; parts may be lost. {said}"),
+            )
+        )
+    elif messages:
+        warnings.append(ExtractionWarning(code="parser_messages", message=clean(said)))
+    return warnings
+
+
+def _last_message() -> str:
+    return clean(pymupdf.TOOLS.mupdf_warnings().rpartition("\n")[2])
+
+
+_NO_TITLE = ("untitled", "microsoft word - ", "powerpoint presentation", "document", "scan")
+
+
+def _metadata_title(metadata: dict[str, Any]) -> str | None:
+    """Return the title in the metadata unless it is one that software made up."""
+    title = _plain(metadata.get("title"))
+    if title is None or title.lower().startswith(_NO_TITLE) or not any(map(str.isalpha, title)):
+        return None
+    return title
+
+
+def _plain(value: str | None) -> str | None:
+    return " ".join(clean(value or "").split()) or None

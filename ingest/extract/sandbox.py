@@ -1,0 +1,190 @@
+"""Extraction in child processes: what crashes, hangs or eats memory costs one document.
+
+Each job goes to a worker with a limit on its time and its address space. The worker writes the
+extraction to a file and sends back only a word: a worker that dies while it sends leaves half a
+message in a pipe that all workers share, and short messages are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import resource
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future, as_completed
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+from pebble import ProcessExpired, ProcessPool
+from pydantic import Field
+
+from ingest.errors import FatalError, ItemError, MunimentError
+from ingest.extract.faults import is_out_of_memory
+from ingest.extract.spawn import CleanSpawnContext
+from ingest.settings import ExtractionSettings
+from schemas.base import Model
+from schemas.document import Extraction
+
+log = logging.getLogger(__name__)
+
+_MAX_TASKS = 100
+"""Documents that a worker reads before a new one takes its place: parsers leak."""
+
+
+class ExtractJob(Model):
+    """A document to extract."""
+
+    key: str
+    """Names the job; comes back with its outcome."""
+    path: str
+    """Local file with the bytes."""
+    name: str
+    media_type: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class ExtractOutcome(Model):
+    """What became of a job: an extraction, or a code and a message."""
+
+    key: str
+    extraction: Extraction | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+class _Report(Model):
+    """What a worker sends back: nothing on success, else why the item is refused."""
+
+    code: str | None = None
+    message: str | None = None
+
+
+def extract_all(
+    jobs: Sequence[ExtractJob], settings: ExtractionSettings
+) -> Iterator[ExtractOutcome]:
+    """Extract every job and yield the outcomes as they finish, one for each job.
+
+    Raises:
+        ConfigurationError: documents need OCR, and the engine or a language is not installed.
+        FatalError: workers cannot be started, or the disk is full.
+    """
+    if not jobs:
+        return
+    with TemporaryDirectory(prefix="muniment-extract-") as folder:
+        pool = ProcessPool(
+            max_workers=min(settings.workers, len(jobs)),
+            max_tasks=_MAX_TASKS,
+            initializer=_start_worker,
+            initargs=(settings.limits.memory_bytes,),
+            context=CleanSpawnContext(),
+        )
+        try:
+            places: dict[Future[_Report], tuple[ExtractJob, Path]] = {}
+            for number, job in enumerate(jobs):
+                place = Path(folder) / str(number)
+                future = pool.schedule(
+                    _work, args=(job, settings, str(place)), timeout=settings.limits.seconds
+                )
+                places[cast("Future[_Report]", future)] = job, place
+            for done in as_completed(places):
+                yield _outcome(done, *places[done], settings)
+        finally:
+            pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it unannotated
+            pool.join()
+
+
+def _start_worker(memory_bytes: int) -> None:
+    # A group of its own, so that a Tesseract that it started can be ended with it.
+    os.setpgid(0, 0)
+    # One thread each: the documents are what is read in parallel.
+    for variable in ("OMP_THREAD_LIMIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = "1"
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _work(job: ExtractJob, settings: ExtractionSettings, place: str) -> _Report:
+    """Run in the worker: extract one job and leave the result at ``place``."""
+    from ingest.extract import extract
+
+    target = Path(place)
+    target.with_suffix(".pid").write_text(str(os.getpid()))
+    try:
+        extraction = extract(
+            Path(job.path).read_bytes(),
+            name=job.name,
+            media_type=job.media_type,
+            options=job.options,
+            settings=settings,
+        )
+        target.write_text(extraction.model_dump_json(), encoding="utf-8")
+    except ItemError as error:
+        return _Report(code=error.code, message=error.message)
+    return _Report()
+
+
+def _outcome(
+    done: Future[_Report], job: ExtractJob, place: Path, settings: ExtractionSettings
+) -> ExtractOutcome:
+    error = done.exception()
+    if error is None:
+        report = done.result()
+        if report.code is not None:
+            return ExtractOutcome(key=job.key, error_code=report.code, error_message=report.message)
+        extraction = Extraction.model_validate_json(place.read_bytes())
+        place.unlink()
+        return ExtractOutcome(key=job.key, extraction=extraction)
+    _end_leftovers(place)
+    if isinstance(error, MunimentError):
+        raise error
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        raise FatalError(
+            "disk_full", f"{job.name}: the disk is full. Make room on it, then run again."
+        ) from error
+    if isinstance(error, BrokenExecutor):
+        raise FatalError(
+            "extraction_workers_failed",
+            "The processes that read documents cannot be started or were killed between two "
+            "documents. Look for a reason in the system's log, or raise "
+            "MUNIMENT_EXTRACTION__LIMITS__MEMORY_BYTES, then run again.",
+        ) from error
+    code, message = _explain(error, job.name, settings)
+    log.warning("%s", message, exc_info=error)
+    return ExtractOutcome(key=job.key, error_code=code, error_message=message)
+
+
+def _explain(error: BaseException, name: str, settings: ExtractionSettings) -> tuple[str, str]:
+    """Return the code and message for a document that a worker did not survive."""
+    again = "then retry the item; dismiss the entry if the document is not needed."
+    # The kernel's out-of-memory killer sends SIGKILL, which pebble itself sends only on timeout.
+    killed = isinstance(error, ProcessExpired) and error.exitcode == -signal.SIGKILL
+    if isinstance(error, TimeoutError):
+        return "extraction_timed_out", (
+            f"{name}: reading it took longer than {settings.limits.seconds:g} seconds and was "
+            f"stopped. Split the document, or raise MUNIMENT_EXTRACTION__LIMITS__SECONDS, {again}"
+        )
+    if killed or is_out_of_memory(error):
+        limit = settings.limits.memory_bytes / 1024**3
+        return "extraction_out_of_memory", (
+            f"{name}: reading it took more memory than there is (the limit is {limit:.1f} GiB). "
+            "Get a smaller copy, or raise MUNIMENT_EXTRACTION__LIMITS__MEMORY_BYTES, " + again
+        )
+    if isinstance(error, ProcessExpired):
+        how = f"the process that read it ended with status {error.exitcode}"
+    else:
+        how = f"{type(error).__name__}: {error}"
+    return "extraction_crashed", (
+        f"{name}: it could not be read ({how}). Get another copy, or save it anew as PDF, {again}"
+    )
+
+
+def _end_leftovers(place: Path) -> None:
+    """End what the worker of a failed job started and left running, such as Tesseract."""
+    with suppress(FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
+        os.killpg(int(place.with_suffix(".pid").read_text()), signal.SIGKILL)

@@ -1,0 +1,393 @@
+"""The index: one Qdrant collection per payload schema and embedding model, behind an alias.
+
+It is on a server, or embedded in the home folder, where one process at a time may have it open.
+What Qdrant and the network raise becomes one of the pipeline's own errors in a single place.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from pydantic import TypeAdapter
+from qdrant_client import QdrantClient, models
+
+from attribution.filters import document_filter, staged_filter
+from ingest.errors import ConfigurationError, FatalError
+from ingest.index_errors import index_address, translated
+from ingest.index_lock import IndexLock
+from ingest.settings import QdrantSettings
+from schemas.base import OPEN_END, UtcDatetime, sha256_text
+from schemas.payload import PAYLOAD_SCHEMA_VERSION, Payload, payload_indexes
+
+_T = TypeVar("_T")
+_INSTANT: TypeAdapter[datetime] = TypeAdapter(UtcDatetime)
+
+_STRICT = models.StrictModeConfig(
+    enabled=True, unindexed_filtering_retrieve=False, unindexed_filtering_update=False
+)
+"""A filter on a field without an index is refused instead of scanning the whole collection."""
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """A point that a search found; ``score`` is the cosine similarity."""
+
+    chunk_id: str
+    score: float
+    payload: dict[str, Any]
+
+
+class VectorIndex:
+    """The collection for one embedding model, open from construction to :meth:`close`.
+
+    Every method raises RetriableError where the server does not answer, ConfigurationError where it
+    refuses the key, and FatalError where the collection does not exist or the disk fails.
+
+    Args:
+        settings: where the index is.
+        home: folder of the embedded index, used where the settings name no server.
+        model_name: the embedding model, part of the collection's name.
+        dimension: length of the model's vectors.
+    """
+
+    def __init__(
+        self, settings: QdrantSettings, home: Path, *, model_name: str, dimension: int
+    ) -> None:
+        self._settings = settings
+        self._dimension = dimension
+        self.collection = (
+            f"{settings.alias}-v{PAYLOAD_SCHEMA_VERSION}-{collection_slug(model_name)}"
+        )
+        self._lock: IndexLock | None = None
+        if settings.url is None:
+            path = home / "qdrant"
+            self._where = f"the embedded index in {path}"
+            self._lock = IndexLock(path)
+            self._lock.acquire()
+        else:
+            self._where = f"Qdrant at {_checked_address(settings.url)}"
+        try:
+            with translated(self._where):
+                self._client = self._connect(home)
+        except BaseException:
+            self._release()
+            raise
+
+    def _connect(self, home: Path) -> QdrantClient:
+        settings = self._settings
+        if settings.url is None:
+            return QdrantClient(path=str(home / "qdrant"))
+        return QdrantClient(
+            url=settings.url,
+            api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+            prefer_grpc=settings.prefer_grpc,
+            timeout=settings.timeout_seconds,
+            # It would ask from a thread of its own and warn on stderr where it gets no answer; the
+            # first real request tells that properly.
+            check_compatibility=False,
+        )
+
+    def close(self) -> None:
+        """Close the client and give the embedded index free for the next process."""
+        try:
+            self._client.close()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- the collection ---------------------------------------------------------------------
+
+    def ensure(self) -> None:
+        """Create what is missing: collection, payload indexes, strict mode, alias.
+
+        Raises:
+            ConfigurationError: the collection exists with vectors of another length or distance.
+        """
+        with translated(self._where):
+            if not self._client.collection_exists(self.collection):
+                self._create()
+            info = self._client.get_collection(self.collection)
+            self._check_vectors(info)
+            # Embedded, indexes and strict mode have no effect: filters look at every point.
+            if self._settings.url is not None:
+                self._ensure_indexes(info)
+            self._ensure_alias()
+
+    def _create(self) -> None:
+        vectors = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
+        try:
+            self._client.create_collection(self.collection, vectors_config=vectors)
+        except Exception:
+            # Another process may have been faster, which is as good.
+            if not self._client.collection_exists(self.collection):
+                raise
+
+    def _check_vectors(self, info: models.CollectionInfo) -> None:
+        vectors = info.config.params.vectors
+        if (
+            not isinstance(vectors, models.VectorParams)
+            or vectors.size != self._dimension
+            or vectors.distance != models.Distance.COSINE
+        ):
+            raise ConfigurationError(
+                "collection_mismatch",
+                f"Collection {self.collection!r} of {self._where} holds other vectors than the "
+                f"embedding model makes ({self._dimension} numbers, cosine): {vectors!r}. Set "
+                "another alias (MUNIMENT_QDRANT__ALIAS), or drop that collection.",
+            )
+
+    def _ensure_indexes(self, info: models.CollectionInfo) -> None:
+        for name, kind in payload_indexes().items():
+            there = info.payload_schema.get(name)
+            wanted = models.PayloadSchemaType(kind)
+            if there is None or there.data_type != wanted:
+                self._client.create_payload_index(
+                    self.collection, field_name=name, field_schema=wanted, wait=True
+                )
+        strict = info.config.strict_mode_config
+        if strict is None or not strict.enabled:
+            self._client.update_collection(self.collection, strict_mode_config=_STRICT)
+
+    def _ensure_alias(self) -> None:
+        alias = self._settings.alias
+        aliases = {
+            entry.alias_name: entry.collection_name for entry in self._client.get_aliases().aliases
+        }
+        if aliases.get(alias) == self.collection:
+            return
+        operations: list[models.AliasOperations] = []
+        if alias in aliases:
+            operations.append(
+                models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
+            )
+        operations.append(
+            models.CreateAliasOperation(
+                create_alias=models.CreateAlias(collection_name=self.collection, alias_name=alias)
+            )
+        )
+        # In one request, so that readers never find the alias missing.
+        self._client.update_collection_aliases(operations)
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def upsert(self, points: Iterable[tuple[str, np.ndarray, Payload]]) -> int:
+        """Write points, each an id, a vector and a payload, and return how many.
+
+        A point that exists is replaced whole, its dates of publication and retirement included.
+
+        Raises:
+            FatalError: a vector has the wrong length or a value that is not finite, or an id is
+                not that of its payload; nothing of that batch was sent.
+        """
+        written = 0
+        for batch in _batches(points, self._settings.upsert_batch):
+            structs = [self._point(*point) for point in batch]
+            with translated(self._where):
+                self._client.upsert(self.collection, points=structs, wait=True)
+            written += len(structs)
+        return written
+
+    def _point(self, point_id: str, vector: np.ndarray, payload: Payload) -> models.PointStruct:
+        if point_id != payload.chunk_id:
+            raise FatalError(
+                "point_id", f"Point {point_id} carries the payload of chunk {payload.chunk_id}."
+            )
+        if vector.shape != (self._dimension,):
+            raise FatalError(
+                "vector_dimension",
+                f"The vector of chunk {point_id} has shape {vector.shape}, but the embedding model "
+                f"makes {self._dimension} numbers. Was the model changed without its name?",
+            )
+        if not np.isfinite(vector).all():
+            raise FatalError(
+                "vector_not_finite",
+                f"The vector of chunk {point_id} has values that are not finite, so no search "
+                "could ever find it. Check the embedding model on this machine.",
+            )
+        return models.PointStruct(id=point_id, vector=vector.tolist(), payload=payload.to_point())
+
+    def publish(
+        self,
+        doc_id: str,
+        version: int,
+        *,
+        published_at: datetime,
+        intervals: Mapping[int, tuple[datetime, datetime]],
+    ) -> None:
+        """Make a version visible and set the effective intervals of its document's versions.
+
+        All in one request. The new version opens before the others close, so that readers never
+        find the document gone. What is published already keeps its date.
+
+        Args:
+            doc_id: the document.
+            version: the version whose points become visible.
+            published_at: since when readers see it.
+            intervals: effective interval by version number, the published one's included.
+        """
+        others = {number: interval for number, interval in intervals.items() if number != version}
+        operations: list[models.UpdateOperation] = [
+            _set(_interval(*intervals[version]), document_filter(doc_id, version)),
+            _set({"published_at": _rfc3339(published_at)}, staged_filter(doc_id, version)),
+        ]
+        operations += [
+            _set(_interval(*interval), document_filter(doc_id, number))
+            for number, interval in others.items()
+        ]
+        with translated(self._where):
+            self._client.batch_update_points(self.collection, operations, wait=True)
+
+    def retire(self, doc_id: str, retired_at: datetime) -> int:
+        """Retire a document's points and return how many; one retired before keeps its date."""
+        return self._set_retired(doc_id, models.DatetimeRange(gte=OPEN_END), retired_at)
+
+    def restore(self, doc_id: str) -> int:
+        """Undo a document's retirement and return how many points came back."""
+        return self._set_retired(doc_id, models.DatetimeRange(lt=OPEN_END), OPEN_END)
+
+    def _set_retired(self, doc_id: str, now_at: models.DatetimeRange, instant: datetime) -> int:
+        chosen = models.Filter(
+            must=[
+                document_filter(doc_id),
+                models.FieldCondition(key="retired_at", range=now_at),
+            ]
+        )
+        payload = {"retired_at": _rfc3339(instant)}
+        changed = self.count(chosen)
+        if changed:
+            with translated(self._where):
+                self._client.set_payload(self.collection, payload, points=chosen, wait=True)
+        return changed
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Delete points; ids that do not exist are ignored."""
+        for batch in _batches(ids, self._settings.upsert_batch):
+            with translated(self._where):
+                self._client.delete(
+                    self.collection, models.PointIdsList(points=list(batch)), wait=True
+                )
+
+    # --- reading ----------------------------------------------------------------------------
+
+    def existing(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Return the payloads of those ``ids`` that are in the index, by id."""
+        found: dict[str, dict[str, Any]] = {}
+        for batch in _batches(ids, self._settings.upsert_batch):
+            with translated(self._where):
+                records = self._client.retrieve(self.collection, batch, with_payload=True)
+            found.update((str(record.id), record.payload or {}) for record in records)
+        return found
+
+    def get(self, chunk_id: str) -> dict[str, Any] | None:
+        """Return one point's payload; None where there is no such point."""
+        try:
+            point_id = str(uuid.UUID(chunk_id))
+        except ValueError:
+            return None
+        return self.existing([point_id]).get(point_id)
+
+    def count(self, filter: models.Filter | None = None) -> int:
+        """Return the exact number of points that ``filter`` lets through."""
+        with translated(self._where):
+            return self._client.count(self.collection, count_filter=filter, exact=True).count
+
+    def scroll(self, filter: models.Filter | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield id and payload of every point that ``filter`` lets through, ordered by id."""
+        offset: Any = None
+        while True:
+            with translated(self._where):
+                records, offset = self._client.scroll(
+                    self.collection,
+                    scroll_filter=filter,
+                    limit=self._settings.upsert_batch,
+                    offset=offset,
+                    with_payload=True,
+                )
+            for record in records:
+                yield str(record.id), record.payload or {}
+            if offset is None:
+                return
+
+    def scroll_version(self, doc_id: str, version: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield id and payload of every point of a version, staged ones included."""
+        return self.scroll(document_filter(doc_id, version))
+
+    def stale_ids(self, doc_id: str, version: int, keep: set[str]) -> list[str]:
+        """Return the ids of the version's points that are not in ``keep``."""
+        return [point for point, _ in self.scroll_version(doc_id, version) if point not in keep]
+
+    def search(
+        self, vector: np.ndarray, *, filter: models.Filter | None, limit: int
+    ) -> list[SearchHit]:
+        """Return up to ``limit`` points nearest to ``vector``, best first.
+
+        ``filter`` has no default, so that nobody searches unfiltered without saying so.
+        """
+        with translated(self._where):
+            points = self._client.query_points(
+                self.collection,
+                query=vector.tolist(),
+                query_filter=filter,
+                limit=limit,
+                with_payload=True,
+            ).points
+        return [SearchHit(str(point.id), point.score, point.payload or {}) for point in points]
+
+
+def collection_slug(model_name: str) -> str:
+    """Return ``model_name`` as it stands in the collection's name.
+
+    Where that needs other characters, a piece of the name's hash is added, so that "org/model" and
+    "org-model" do not share a collection.
+    """
+    slug = re.sub(r"[^a-z0-9]+", "-", model_name.lower()).strip("-")[-80:]
+    return slug if slug == model_name else f"{slug}-{sha256_text(model_name)[:8]}"
+
+
+def _set(payload: dict[str, Any], chosen: models.Filter) -> models.SetPayloadOperation:
+    return models.SetPayloadOperation(set_payload=models.SetPayload(payload=payload, filter=chosen))
+
+
+def _interval(effective_from: datetime, effective_until: datetime) -> dict[str, Any]:
+    return {
+        "effective_from": _rfc3339(effective_from),
+        "effective_until": _rfc3339(effective_until),
+    }
+
+
+def _rfc3339(instant: datetime) -> str:
+    """Return ``instant`` as payloads have it; raises ValueError where it has no offset."""
+    return str(_INSTANT.dump_python(_INSTANT.validate_python(instant), mode="json"))
+
+
+def _batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    iterator = iter(items)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def _checked_address(url: str) -> str:
+    """Return ``url`` for messages, without the credentials that it may hold."""
+    parts = urlsplit(url)
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise index_address(f"Qdrant at {shown!r}", "not an http or https address with a host")
+    return shown

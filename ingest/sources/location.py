@@ -1,0 +1,184 @@
+"""Files and folders that fsspec can reach, with its many errors made few."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # fsspec ships no types
+
+from ingest.errors import ConfigurationError, ItemError, RetriableError
+
+_GONE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+_ETAGS = ("ETag", "etag", "content_md5", "md5Hash", "md5", "checksum")
+_TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
+
+
+class Location:
+    """A configured file or folder, local or at an fsspec URL.
+
+    ``OSError``\\ s that say "it is not there" or "you may not" pass through as they are; whatever
+    else a file system raises becomes a RetriableError.
+    """
+
+    def __init__(self, address: str, base: Path) -> None:
+        """Resolve ``address``; a relative path starts at ``base``.
+
+        Raises:
+            ConfigurationError: no installed library reads addresses of this kind.
+        """
+        self.address = address
+        full = address if "://" in address else os.fspath(base.absolute() / address)
+        try:
+            self.fs, path = url_to_fs(full)
+        except (ImportError, ValueError) as error:
+            raise ConfigurationError(
+                "address_unsupported",
+                f"{address}: no installed library reads such addresses ({error}). Install the "
+                "fsspec package for it, such as s3fs, or correct the address.",
+            ) from error
+        protocols = self.fs.protocol
+        self.is_local = "file" in ((protocols,) if isinstance(protocols, str) else protocols)
+        self.path: str = os.path.normpath(path) if self.is_local else path.rstrip("/")
+
+    def is_folder(self) -> bool:
+        """Tell whether the address is a folder that can be seen now."""
+        with self._calls():
+            return bool(self.fs.isdir(self.path))
+
+    def entries(self, folder: str) -> list[dict[str, Any]]:
+        """Return what ``folder`` holds, as fsspec describes it: name, type, size and more."""
+        with self._calls():
+            self.fs.invalidate_cache(folder)
+            listed = self.fs.ls(folder, detail=True)
+        # Object stores may list a folder as an entry of itself.
+        return [info for info in listed if info["name"].rstrip("/") != folder.rstrip("/")]
+
+    def info(self, path: str) -> dict[str, Any]:
+        """Return what fsspec knows about ``path`` now; links are followed."""
+        with self._calls():
+            self.fs.invalidate_cache(path.rpartition("/")[0])
+            return cast(dict[str, Any], self.fs.info(path))
+
+    def open(self, path: str) -> BinaryIO:
+        """Open ``path`` for reading; the stream can seek."""
+        with self._calls():
+            return cast(BinaryIO, self.fs.open(path, "rb"))
+
+    def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
+        """Return the bytes of ``path``, all of them or those from ``start`` to before ``end``."""
+        with self._calls():
+            return cast(bytes, self.fs.cat_file(path, start, end))
+
+    def state(self, path: str, info: dict[str, Any] | None = None) -> str:
+        """Return a short text that changes when the bytes of ``path`` do, without reading them.
+
+        ``info`` is what a listing has just said about it, if one has.
+
+        An ETag or checksum where there is one; else size and time of last change, which for local
+        files is the mtime in nanoseconds. A local file whose bytes change while size and mtime stay
+        the same is taken for unchanged.
+        """
+        if self.is_local:
+            with self._calls():
+                status = Path(path).stat()
+            return f"{status.st_size}-{status.st_mtime_ns}"
+        info = info or self.info(path)
+        for name in _ETAGS:
+            if info.get(name):
+                return f"etag-{info[name]}"
+        changed = next((info[name] for name in _TIMES if info.get(name)), "")
+        # Some stores give a number when they list a folder, and a datetime when asked for a file.
+        if isinstance(changed, datetime):
+            changed = changed.timestamp()
+        if isinstance(changed, float):
+            changed = round(changed * 1000)
+        return f"{info.get('size')}-{changed}"
+
+    def uri(self, path: str) -> str:
+        """Return the address of ``path`` for people and citations."""
+        return Path(path).as_uri() if self.is_local else cast(str, self.fs.unstrip_protocol(path))
+
+    def path_of(self, uri: str) -> str:
+        """Return the path that :meth:`uri` made ``uri`` from."""
+        if self.is_local:
+            return os.fsdecode(unquote_to_bytes(urlsplit(uri).path))
+        return cast(str, self.fs._strip_protocol(uri))
+
+    @contextmanager
+    def _calls(self) -> Iterator[None]:
+        try:
+            yield
+        except _GONE:
+            raise
+        except Exception as error:  # each file system raises errors of its own
+            if self.is_local and not isinstance(error, OSError):
+                raise
+            raise RetriableError(
+                "source_unreachable",
+                f"{self.address}: could not be read: {type(error).__name__}: {error}. It is tried "
+                "again; if it keeps failing, check the network, the credentials and the disk.",
+            ) from error
+
+
+@contextmanager
+def listing(address: str) -> Iterator[None]:
+    """Say what is wrong with a source whose file or folder cannot be had.
+
+    Raises:
+        ConfigurationError: it is not there, or may not be read.
+        RetriableError: reading stopped half-way.
+    """
+    try:
+        yield
+    except PermissionError as error:
+        raise ConfigurationError(
+            "source_forbidden",
+            f"{address}: may not be read ({error}). Nothing was listed, since a listing without it "
+            "would look like a deletion. Give the pipeline's user access.",
+        ) from error
+    except _GONE as error:
+        raise ConfigurationError(
+            "source_missing",
+            f"{address}: not found ({error}). Correct the source's address, or bring it back.",
+        ) from error
+    except OSError as error:
+        raise RetriableError(
+            "source_unreachable", f"{address}: reading stopped: {error}. It is tried again."
+        ) from error
+
+
+@contextmanager
+def passing() -> Iterator[None]:
+    """Have a source that was sound when it was listed tried again, if it is wrong while fetching.
+
+    Raises:
+        RetriableError: the source is not what it was.
+    """
+    try:
+        yield
+    except ConfigurationError as error:
+        raise RetriableError(error.code, error.message) from error
+
+
+def unavailable(source_key: str, reason: object) -> ItemError:
+    """Return the error for an item that was listed but cannot be had."""
+    return ItemError(
+        "item_unavailable",
+        f"{source_key}: it was listed but cannot be fetched: {reason}. If it is gone for good, the "
+        "next listing says so; otherwise bring it back, then retry the item.",
+    )
+
+
+def too_large(source_key: str, size: int, limit: int) -> ItemError:
+    """Return the error for an item over the source's limit."""
+    return ItemError(
+        "too_large",
+        f"{source_key}: {size:,} bytes are over the source's limit of {limit:,}. Raise "
+        "max_item_bytes if it is meant to be this large.",
+    )

@@ -1,0 +1,25 @@
+"""What all tests share: no network, no settings of the machine's own, the corpus where it is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Set before anything imports a library that reads them.
+os.environ.update(HF_HUB_OFFLINE="1", DO_NOT_TRACK="1", OMP_THREAD_LIMIT="1")
+for name in list(os.environ):
+    if name.startswith("MUNIMENT_") and not name.startswith(("MUNIMENT_TEST_", "MUNIMENT_CORPUS")):
+        del os.environ[name]
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """Return the folder of real files with ground truth."""
+    folder = Path(os.environ.get("MUNIMENT_CORPUS", ROOT.parent / "shared" / "corpus"))
+    if not folder.is_dir():
+        pytest.skip(f"no corpus at {folder}; set MUNIMENT_CORPUS to its folder")
+    return folder

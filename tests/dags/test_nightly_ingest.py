@@ -1,0 +1,139 @@
+"""The DAG: light to parse, wired as documented, and run to its end in a real Airflow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from workspace import ROOT, Workspace, pdf
+
+from ingest.pipeline import open_catalog
+
+HEAVY = ("torch", "unstructured", "pymupdf", "great_expectations", "qdrant_client", "pandas")
+
+
+def in_airflow(home: Path, script: str) -> str:
+    """Run a script in a process whose Airflow is one of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        env={
+            **os.environ,
+            "AIRFLOW_HOME": str(home),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+        },
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", [path.stem for path in sorted((ROOT / "dags").glob("*.py")) if path.stem != "__init__"]
+)
+def test_a_dag_file_is_imported_in_under_a_second_and_loads_nothing_heavy(
+    name: str, tmp_path: Path
+) -> None:
+    in_airflow(
+        tmp_path,
+        f"""
+        import sys, time
+        import airflow.sdk, pendulum
+        start = time.perf_counter()
+        import dags.{name}
+        taken = time.perf_counter() - start
+        assert taken < 1, taken
+        loaded = [m for m in {HEAVY!r} if m in sys.modules]
+        assert not loaded, loaded
+        """,
+    )
+
+
+def test_the_dag_is_wired_as_documented(tmp_path: Path) -> None:
+    in_airflow(
+        tmp_path,
+        """
+        from airflow.dag_processing.dagbag import DagBag
+        bag = DagBag("dags")
+        assert bag.import_errors == {}, bag.import_errors
+        dag = bag.dags["nightly_ingest"]
+        assert dag.timetable.summary == "0 2 * * *", dag.timetable.summary
+        assert str(dag.timezone) == "UTC"
+        assert not dag.catchup
+        assert dag.max_active_runs == 1
+        stages = ["fetch", "extract", "chunk", "gate", "index", "audit", "publish"]
+        for before, after in zip(stages, stages[1:]):
+            downstream = dag.task_dict["batch." + before].downstream_task_ids
+            assert downstream == {"batch." + after}, (before, downstream)
+        assert "plan" in dag.task_dict["batches"].upstream_task_ids
+        assert "report" in dag.task_dict["retire"].downstream_task_ids
+        pools = {name: task.pool for name, task in dag.task_dict.items()}
+        assert pools["batch.extract"] == "extract"
+        assert pools["batch.index"] == pools["batch.publish"] == pools["retire"] == "index"
+        for task in dag.task_dict.values():
+            assert task.execution_timeout is not None, task.task_id
+            assert task.retries == 3
+            assert task.retry_exponential_backoff
+        """,
+    )
+
+
+def test_only_what_may_pass_by_itself_is_tried_again(tmp_path: Path) -> None:
+    in_airflow(
+        tmp_path,
+        """
+        from dags.nightly_ingest import RETRIES
+        from ingest import errors
+        policy = RETRIES["retry_policy"]
+        def action(kind):
+            return policy.evaluate(kind("code", "message"), 1, 3).action.value
+        assert action(errors.RetriableError) == "retry"
+        for kind in (errors.ConfigurationError, errors.ItemError, errors.DataQualityError,
+                     errors.FatalError):
+            assert action(kind) == "fail", kind
+        assert policy.evaluate(ValueError(), 1, 3).action.value == "fail"
+        """,
+    )
+
+
+def test_pools_are_those_that_the_tasks_ask_for() -> None:
+    import json
+
+    pools = json.loads((ROOT / "dags" / "pools.json").read_text())
+    assert set(pools) == {"extract", "index"}
+    assert pools["index"]["slots"] == 1
+
+
+def test_the_dag_runs_to_its_end_and_one_failing_source_stops_no_other(tmp_path: Path) -> None:
+    ws = Workspace(tmp_path)
+    ws.add_source("missing", address="nowhere")
+    ws.add_source("reports")
+    ws.write("reports/erp.pdf", pdf("1. Market\n\nCorvane leads the mid-market."))
+    ws.write("reports/bad.pdf", b"")
+    done = ws.cli("run", "--airflow")
+    log = next((ws.settings.home / "logs").glob("*.log")).read_text()
+    assert done.returncode == 6, done.stdout + done.stderr + log[-3000:]
+    assert "missing: plan:" in done.stdout
+    ledger = open_catalog(ws.settings).last_run()
+    assert ledger is not None
+    lines = {line.source_id: line for line in ledger.lines}
+    assert (lines["reports"].published, lines["reports"].quarantined) == (1, 1)
+    assert lines["missing"].stopped_in == ("plan",)
+
+    ws.sources = [source for source in ws.sources if source["id"] != "missing"]
+    ws.save()
+    before = ws.points()
+    done = ws.cli("run", "--airflow")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ws.points() == before
+    status = ws.cli_json("status", "--json")
+    assert status["balanced"]
+    assert status["points"] == {"new": 0, "reused": 0, "retired": 0}

@@ -1,0 +1,59 @@
+"""docs/configuration.md against what it documents: every key, every variable, every default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel, TypeAdapter
+
+from ingest.settings import Settings
+from schemas.licence import Licence
+from schemas.source import CsvSource, FeedSource, FilesSource, Source
+
+TEXT = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
+
+
+def _variables(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from _variables(kind, f"{prefix}{name.upper()}__")
+        else:
+            yield prefix + name.upper(), field.default
+
+
+def test_every_variable_is_documented_with_its_default() -> None:
+    documented = dict(re.findall(r"^\| `(MUNIMENT_\w+)` \| (.*?) \|", TEXT, flags=re.M))
+    settings = dict(_variables(Settings, "MUNIMENT_"))
+    assert documented.keys() == settings.keys()
+    for name, default in settings.items():
+        said = documented[name]
+        if said.startswith("`") and said.endswith("`"):
+            plain = f"{default:g}" if isinstance(default, float) else str(default)
+            assert said.strip("`") == (plain.lower() if isinstance(default, bool) else plain), name
+        else:
+            assert default is None or name.endswith("WORKERS"), name
+
+
+@pytest.mark.parametrize("model", [FilesSource, CsvSource, FeedSource, Licence])
+def test_every_key_is_documented(model: type[BaseModel]) -> None:
+    assert [key for key in model.model_fields if f"| `{key}` |" not in TEXT] == []
+
+
+def test_every_yaml_example_is_valid() -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.S)
+    whole = [
+        yaml.safe_load(block) for block in blocks if re.match(r"(sources|licences|  - )", block)
+    ]
+    assert len(whole) == 5
+    for data in whole:
+        if isinstance(data, dict) and "licences" in data:
+            TypeAdapter(list[Licence]).validate_python(data["licences"])
+        else:
+            entries = data["sources"] if isinstance(data, dict) else data
+            TypeAdapter(list[Source]).validate_python(entries)
