@@ -191,8 +191,12 @@ class Packer:
             heads = len(block.headers)
             alone = 0 < heads < len(block.rows) and ends[last] <= block.rows[heads].char_start
             return lead if alone and lead > start else ends[last]
-        if lead > start and self._tokens_between(start, lead) >= self._budget.least:
-            return lead
+        if lead > start:
+            # A sentence over the budget is cut in any case: then not after a chunk that is small.
+            sentence = ends[last + 1] if last + 1 < len(ends) else block.end
+            small = self._tokens_between(start, lead) < self._budget.least
+            if not small or self._tokens_between(block.start, sentence) <= self._budget.tokens:
+                return lead
         return block.start if block.start > start and (whole or block.is_heading) else None
 
     def _fits(self, block: Block) -> bool:

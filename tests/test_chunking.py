@@ -249,7 +249,7 @@ def test_a_long_list_of_headings_is_cut_between_them() -> None:
     assert all(made.text.endswith("book") for made in chunks)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(st.integers(1, 3), st.lists(st.integers(1, 90), max_size=5)),
@@ -265,7 +265,11 @@ def test_sections_as_a_property(plan: list[tuple[int, list[int]]], least: int) -
             draft.add("paragraph", " ".join([words(count)] * 2))
     extraction = draft.build()
     chunks = chunk(extraction, min_tokens=least, max_tokens=130)
-    kinds = {element.char_start: element.kind for element in extraction.elements}
+    leads: dict[int, int] = {}
+    above: int | None = None
+    for element in extraction.elements:
+        leads[element.char_start] = element.char_start if above is None else above
+        above = leads[element.char_start] if element.kind == "heading" else None
     for made in chunks:
         held = [
             element
@@ -273,9 +277,10 @@ def test_sections_as_a_property(plan: list[tuple[int, list[int]]], least: int) -
             if made.char_start <= element.char_start < made.char_end
         ]
         # Only blocks over the budget are cut, and a heading is last only where no text follows.
-        assert made.char_start in kinds or made.text.startswith("Word")
+        assert made.char_start in leads or made.text.startswith("Word")
         for element in held:
-            fits = counter().count([draft.text[element.char_start : element.char_end]])[0] <= 130
+            start = leads[element.char_start]
+            fits = counter().count([draft.text[start : element.char_end]])[0] <= 130
             assert element.char_end <= made.char_end or not fits
         if held and held[-1].kind == "heading" and held[-1].char_end == made.char_end:
             assert "paragraph" not in {
@@ -710,5 +715,5 @@ def test_a_large_contract_is_chunked_at_a_megabyte_in_seconds(corpus: Path) -> N
     chunks = Chunker(counter(), ChunkingSettings()).chunk(of(text))
     seconds = time.process_time() - begun
     assert len(chunks) > 800
-    # 1.4 MB per CPU-second on two cores of 2026; the bound only catches another order of growth.
+    # It takes under a second; the bound only catches another order of growth.
     assert seconds < 15
