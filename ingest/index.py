@@ -297,12 +297,17 @@ class VectorIndex:
         return found
 
     def get(self, chunk_id: str) -> dict[str, Any] | None:
-        """Return one point's payload; None where there is no such point."""
+        """Return one point's payload; None where there is no such point, or no collection yet."""
         try:
             point_id = str(uuid.UUID(chunk_id))
         except ValueError:
             return None
-        return self.existing([point_id]).get(point_id)
+        try:
+            return self.existing([point_id]).get(point_id)
+        except FatalError as error:
+            if error.code != "collection_missing":
+                raise
+            return None
 
     def count(self, filter: models.Filter | None = None) -> int:
         """Return the exact number of points that ``filter`` lets through."""

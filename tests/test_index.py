@@ -382,6 +382,11 @@ def test_a_collection_that_was_never_made_is_a_fatal_error(tmp_path: Path) -> No
     assert caught.value.code == "collection_missing"
 
 
+def test_before_the_first_run_no_id_names_a_point(tmp_path: Path) -> None:
+    with VectorIndex(QdrantSettings(), tmp_path, model_name="t", dimension=DIMENSION) as index:
+        assert index.get(payload().chunk_id) is None
+
+
 def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     (tmp_path / "qdrant").write_text("a file where the folder belongs")
     with pytest.raises(MunimentError, match="qdrant"):
