@@ -132,7 +132,9 @@ def nightly_ingest() -> None:
         def publish(ref: dict[str, Any]) -> dict[str, Any]:
             return _run_stage("publish", ref)
 
-        publish(audit(index(gate(chunk(extract(fetch(ref)))))))
+        result: Any = ref
+        for stage in (fetch, extract, chunk, gate, index, audit, publish):
+            result = stage(result)
 
     @task(
         trigger_rule="all_done",
@@ -160,7 +162,7 @@ def nightly_ingest() -> None:
         }
         raise_if_failed(ledger)
 
-    source_ids = sources()
+    source_ids: Any = sources()
     planned = plan.expand(source_id=source_ids)
     processed = batch.expand(ref=batches(planned))
     retired = retire.expand(source_id=source_ids)

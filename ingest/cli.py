@@ -11,6 +11,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec
@@ -21,6 +22,7 @@ from rich.markup import escape
 
 from ingest.errors import ItemError, MunimentError
 from ingest.settings import Settings, load_settings
+from schemas.run import QuarantineState
 
 app = typer.Typer(
     help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
@@ -145,7 +147,7 @@ def search(
     at = None if as_of is None else parse_instant(as_of)
     hits = operations.search(settings_of(context), query, at=at, client_id=client, limit=limit)
     if as_json:
-        print_json([hit.model_dump(mode="json") for hit in hits])
+        print_json([asdict(hit) for hit in hits])
     else:
         views.print_hits(console, hits)
 
@@ -231,7 +233,7 @@ def chunk(context: typer.Context, file: File, as_json: Json = False) -> None:
 @reports_errors
 def quarantine_list(
     context: typer.Context,
-    state: Annotated[str, typer.Option(help="open, dismissed or closed.")] = "open",
+    state: Annotated[QuarantineState, typer.Option(help="Which entries.")] = "open",
     as_json: Json = False,
 ) -> None:
     """List what is in quarantine."""

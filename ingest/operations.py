@@ -18,7 +18,7 @@ from ingest.settings import Settings
 from schemas.base import utc_now
 from schemas.chunk import Chunk
 from schemas.document import Extraction
-from schemas.run import Ledger
+from schemas.run import Ledger, QuarantineState
 
 if TYPE_CHECKING:
     from ingest.catalog.records import QuarantineRecord, VersionRecord
@@ -221,7 +221,7 @@ def chunk_file(settings: Settings, file: Path) -> list[Chunk]:
     return Chunker(TokenCounter(settings.embedding_model), settings.chunking).chunk(extraction)
 
 
-def quarantine(settings: Settings, state: str) -> list[QuarantineRecord]:
+def quarantine(settings: Settings, state: QuarantineState) -> list[QuarantineRecord]:
     """Return the entries of the quarantine in ``state``."""
     return open_catalog(settings).quarantine(state)
 
@@ -232,26 +232,25 @@ def quarantine_entry(settings: Settings, number: int) -> QuarantineRecord:
     Raises:
         ItemError: there is no entry with this number.
     """
-    entry = open_catalog(settings).quarantine_entry(number)
-    if entry is None:
-        raise ItemError(
-            "not_found", f"Quarantine has no entry {number}. See: muniment quarantine list"
-        )
-    return entry
+    return open_catalog(settings).quarantine_entry(number)
 
 
 def quarantine_retry(settings: Settings, number: int) -> QuarantineRecord:
-    """Make the next run try the entry's item again."""
-    entry = quarantine_entry(settings, number)
-    open_catalog(settings).retry_quarantine(number)
-    return entry
+    """Make the next run try the entry's item again.
+
+    Raises:
+        ItemError: there is no entry with this number.
+    """
+    return open_catalog(settings).retry_quarantine(number)
 
 
 def quarantine_dismiss(settings: Settings, number: int, reason: str) -> QuarantineRecord:
-    """Leave the entry's item out for good."""
-    entry = quarantine_entry(settings, number)
-    open_catalog(settings).dismiss_quarantine(number, reason)
-    return entry
+    """Leave the entry's item out for good.
+
+    Raises:
+        ItemError: there is no entry with this number.
+    """
+    return open_catalog(settings).dismiss_quarantine(number, reason)
 
 
 def check_configuration(settings: Settings) -> dict[str, Any]:

@@ -197,6 +197,6 @@ def _retrying(function: Callable[P, R]) -> Callable[P, R]:
     return tenacity.retry(
         retry=tenacity.retry_if_exception_type(RetriableError),
         stop=tenacity.stop_after_attempt(_ATTEMPTS),
-        wait=tenacity.wait_exponential_jitter(initial=1, max=30),
+        wait=tenacity.wait_exponential_jitter(multiplier=1, max=30),
         reraise=True,
     )(function)

@@ -15,6 +15,10 @@ Stage = Literal[
 ]
 
 
+QuarantineState = Literal["open", "dismissed", "closed"]
+"""open: waits for someone; dismissed: left out for a reason; closed: published after all."""
+
+
 class BatchRef(Model):
     """What a step takes and returns: a name for the batch, and counts for people."""
 

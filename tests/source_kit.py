@@ -63,7 +63,7 @@ def site() -> Iterator[Site]:
     """Serve ``answers`` over HTTP; what is not there is a 404."""
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
+        def do_GET(self) -> None:
             served.asked.append(self.path)
             served.agents.add(self.headers["User-Agent"])
             answer = served.answers.get(self.path, Answer(b"nothing here", 404))

@@ -87,16 +87,14 @@ def test_a_file_that_only_looks_wrong_is_read(tmp_path: Path, name: str, data: b
     [
         ('\ufeffid,note\nn1,"Grüße, first\nsecond line"\n'.encode(), "Grüße, first\nsecond line"),
         ("id,note\nn1,Gr\xfc\xdfe aus Köln\n".encode("latin-1"), "Grüße aus Köln"),
-        ("id;note\r\nn1;semicolons and CRLF\r\n".encode(), "semicolons and CRLF"),
+        (b"id;note\r\nn1;semicolons and CRLF\r\n", "semicolons and CRLF"),
         ("id\tnote\nn1\tin UTF-16 🎉\n".encode("utf-16"), "in UTF-16 🎉"),
     ],
 )
 def test_every_shape_of_csv_gives_exact_cells(tmp_path: Path, data: bytes, note: str) -> None:
     ws = Workspace(tmp_path)
     ws.write("crm.csv", data)
-    ws.add_source(
-        "notes", kind="crm", connector="csv", address="crm.csv", key="id", text=["note"]
-    )
+    ws.add_source("notes", kind="crm", connector="csv", address="crm.csv", key="id", text=["note"])
     ledger = ws.run()
     assert ledger.balanced, ledger
     (payload,) = ws.points().values()
@@ -108,9 +106,7 @@ def test_every_shape_of_csv_gives_exact_cells(tmp_path: Path, data: bytes, note:
 def test_a_ragged_row_is_quarantined_and_the_others_are_indexed(tmp_path: Path) -> None:
     ws = Workspace(tmp_path)
     ws.write("crm.csv", "id,note,stage\nn1,fine,open\nn2,too,many,cells\nn3,fine too,won\n")
-    ws.add_source(
-        "notes", kind="crm", connector="csv", address="crm.csv", key="id", text=["note"]
-    )
+    ws.add_source("notes", kind="crm", connector="csv", address="crm.csv", key="id", text=["note"])
     ledger = ws.run()
     assert ledger.balanced, ledger
     (line,) = ledger.lines
@@ -132,9 +128,7 @@ def entry(guid: str, date: str, text: str) -> str:
 def feed_workspace(tmp_path: Path, *entries: str) -> Workspace:
     ws = Workspace(tmp_path)
     ws.write("feed.xml", FEED.format("".join(entries)))
-    ws.add_source(
-        "news", kind="news", connector="feed", address="feed.xml", follow_links=False
-    )
+    ws.add_source("news", kind="news", connector="feed", address="feed.xml", follow_links=False)
     return ws
 
 

@@ -21,7 +21,9 @@ def make(folder: Path) -> Workspace:
     """A workspace whose dates are all the source's own, so that runs at other times are alike."""
     ws = Workspace(folder, batch_cost=2)
     ws.write("reports/a.pdf", pdf(*(f"Page {n} on planning systems. " * 40 for n in range(3))))
-    ws.write("reports/b.txt", "A short report on prices.\n\n" + "Prices rise by nine percent. " * 80)
+    ws.write(
+        "reports/b.txt", "A short report on prices.\n\n" + "Prices rise by nine percent. " * 80
+    )
     ws.write("reports/broken.pdf", pdf("cut short")[:200])
     ws.write("contracts/v1.pdf", scan("7.1 Notice of ninety days.", dpi=100))
     ws.write("contracts/v2.pdf", scan("7.1 Notice of thirty days.", dpi=100))

@@ -134,7 +134,9 @@ def test_only_the_version_in_force_is_returned(whole: Workspace) -> None:
         assert {p["version_label"] for p in texts} == {label}
         assert any(notice in p["text"] for p in texts)
     assert not [
-        p for p in visible(whole, datetime(2024, 3, 31, tzinfo=UTC)) if p["source_id"] == "contracts"
+        p
+        for p in visible(whole, datetime(2024, 3, 31, tzinfo=UTC))
+        if p["source_id"] == "contracts"
     ]
 
 
@@ -165,7 +167,9 @@ def test_a_changed_document_is_a_new_version_and_its_old_text_is_superseded(
     whole: Workspace,
 ) -> None:
     whole.run()
-    whole.write("reports/erp.pdf", pdf("1. Market\n\nTessaly leads the mid-market with 24 percent."))
+    whole.write(
+        "reports/erp.pdf", pdf("1. Market\n\nTessaly leads the mid-market with 24 percent.")
+    )
     ledger = whole.run()
     assert ledger.balanced
     assert (sums(ledger)["changed"], sums(ledger)["unchanged"]) == (1, 5)
@@ -198,14 +202,13 @@ def test_new_metadata_alone_changes_no_point_but_its_dates(whole: Workspace) -> 
     assert (sums(ledger)["embedded"], sums(ledger)["pages_recognised"]) == (0, 0)
     after = whole.points()
     fixed = [
-        {
-            i: {k: v for k, v in p.items() if k not in MUTABLE_FIELDS}
-            for i, p in points.items()
-        }
+        {i: {k: v for k, v in p.items() if k not in MUTABLE_FIELDS} for i, p in points.items()}
         for points in (before, after)
     ]
     assert fixed[0] == fixed[1]
-    untils = {p["version_label"]: p["effective_until"] for p in after.values() if p["version_label"]}
+    untils = {
+        p["version_label"]: p["effective_until"] for p in after.values() if p["version_label"]
+    }
     assert untils == {"1.0": "2026-03-01T00:00:00Z", "2.0": "9999-12-31T00:00:00Z"}
 
 

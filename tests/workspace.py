@@ -1,4 +1,4 @@
-"""A whole installation in a temporary folder: configuration, sources, and what runs make of them."""
+"""A whole installation in a temporary folder: configuration, sources, and what runs make."""
 
 from __future__ import annotations
 

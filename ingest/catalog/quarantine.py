@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from ingest.catalog.items import forget_fingerprint, set_refused
 from ingest.catalog.models import QuarantineRow, VersionRow
-from ingest.catalog.records import QuarantineLevel, QuarantineRecord, QuarantineState
+from ingest.catalog.records import QuarantineLevel, QuarantineRecord
 from ingest.catalog.transactions import Transactions, change, to_record
-from ingest.errors import ConfigurationError
+from ingest.errors import ItemError
 from schemas.base import utc_now
-from schemas.run import Refusal
+from schemas.run import QuarantineState, Refusal
 
 
 class Quarantine(Transactions):
@@ -76,7 +76,7 @@ class Quarantine(Transactions):
         """Return the entry.
 
         Raises:
-            ConfigurationError: ``quarantine_unknown``.
+            ItemError: ``quarantine_unknown``.
         """
         with self._reading() as session:
             return to_record(QuarantineRecord, _entry(session, entry_id))
@@ -85,7 +85,7 @@ class Quarantine(Transactions):
         """Make the next run work on the entry's item again; the entry stays until that succeeds.
 
         Raises:
-            ConfigurationError: ``quarantine_unknown``.
+            ItemError: ``quarantine_unknown``.
         """
         with self._writing() as session:
             row = _entry(session, entry_id)
@@ -96,7 +96,7 @@ class Quarantine(Transactions):
         """Take the entry off the list for ``reason``; one that is closed already stays closed.
 
         Raises:
-            ConfigurationError: ``quarantine_unknown``.
+            ItemError: ``quarantine_unknown``.
         """
         with self._writing() as session:
             row = _entry(session, entry_id)
@@ -162,7 +162,7 @@ def _set_entry(
 def _entry(session: Session, entry_id: int) -> QuarantineRow:
     row = session.get(QuarantineRow, entry_id)
     if row is None:
-        raise ConfigurationError(
+        raise ItemError(
             "quarantine_unknown",
             f"There is no quarantine entry {entry_id}. `muniment quarantine list` shows the "
             "numbers there are.",

@@ -8,11 +8,10 @@ from pydantic import Field
 
 from schemas.base import Model, Sha256, UtcDatetime
 from schemas.licence import Confidentiality
-from schemas.run import Ledger, Stage
+from schemas.run import Ledger, QuarantineState, Stage
 
 ItemState = Literal["indexed", "quarantined", "gone"]
 VersionState = Literal["staged", "published", "withdrawn"]
-QuarantineState = Literal["open", "dismissed", "closed"]
 QuarantineLevel = Literal["item", "document", "chunk"]
 
 

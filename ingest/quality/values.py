@@ -33,4 +33,6 @@ def show(value: object, limit: int = 80) -> str:
         return f'"{inert(value, limit)}"'
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, float):
+        return f"{value:g}"
     return inert(str(value), limit)

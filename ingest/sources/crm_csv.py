@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from urllib.parse import parse_qs, quote, urldefrag, urlencode
+from urllib.parse import parse_qs, quote, urldefrag
 
 from ingest.configuration import Configuration
 from ingest.errors import RetriableError
@@ -241,9 +241,5 @@ def _key(row: Row, columns: _Columns) -> str:
 def _fetch_uri(uri: str, table: Table, row: Row) -> str:
     """Return an address that says where in the file the header and the record are, in bytes."""
     header = table.header
-    place = {
-        "row": f"{row.offset}-{row.size}",
-        "header": f"{header.offset}-{header.size}",
-        "encoding": table.encoding,
-    }
-    return f"{uri}#{urlencode(place)}"
+    place = f"row={row.offset}-{row.size}&header={header.offset}-{header.size}"
+    return f"{uri}#{place}&encoding={table.encoding}"

@@ -67,7 +67,7 @@ def _with_retries(pipeline: Pipeline, planned: PlannedItem) -> Fetched:
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(RetriableError),
         stop=tenacity.stop_after_attempt(_ATTEMPTS),
-        wait=tenacity.wait_exponential_jitter(initial=0.5, max=10),
+        wait=tenacity.wait_exponential_jitter(multiplier=0.5, max=10),
         reraise=True,
     )
     connector = pipeline.connector(planned.item.source_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ingest.errors import DataQualityError
 from ingest.pipeline import Pipeline
@@ -83,7 +83,7 @@ def gate_result_path(pipeline: Pipeline, batch_id: str) -> str:
     return pipeline.stage_path(batch_id, "gate-result")
 
 
-def read_gate_results(pipeline: Pipeline, batch_ids: Iterator[str]) -> list[GateResult]:
+def read_gate_results(pipeline: Pipeline, batch_ids: Iterable[str]) -> list[GateResult]:
     """Read the gate's results of the batches that have one."""
     paths = [gate_result_path(pipeline, batch_id) for batch_id in batch_ids]
     return [

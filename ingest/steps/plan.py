@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
+from typing import Literal
 
 from ingest.catalog.records import KnownItem
 from ingest.pipeline import Pipeline
@@ -105,7 +106,7 @@ def _compare(
         ):
             unchanged.append(item)
         else:
-            change = "new" if before.version is None else "changed"
+            change: Literal["new", "changed"] = "new" if before.version is None else "changed"
             work.append(PlannedItem(item=item, doc_id=doc_id, change=change))
     return work, unchanged
 

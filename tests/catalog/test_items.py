@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ingest.catalog import Catalog
-from ingest.errors import ConfigurationError
+from ingest.errors import ItemError
 from schemas.base import OPEN_END
 
 
@@ -237,6 +237,6 @@ def test_an_unknown_entry(catalog: Catalog) -> None:
         catalog.retry_quarantine,
         lambda number: catalog.dismiss_quarantine(number, "?"),
     ):
-        with pytest.raises(ConfigurationError, match="muniment quarantine list") as caught:
+        with pytest.raises(ItemError, match="muniment quarantine list") as caught:
             call(987)
         assert caught.value.code == "quarantine_unknown"

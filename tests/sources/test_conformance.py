@@ -22,7 +22,7 @@ class Case:
     """A source of three items, and how to take the first of them away."""
 
     connect: Callable[[], Connector]
-    remove_first: Callable[[], None]
+    remove_first: Callable[[], object]
     bodies: tuple[str, ...] = ()
     """Names of what holds the items' bytes: listing must not open them."""
 
@@ -49,7 +49,7 @@ def _csv(base: Path) -> Iterator[Case]:
     (base / "crm.csv").write_bytes(b"".join(rows))
     yield Case(
         lambda: connector(base, connector="csv", address="crm.csv", key="id", text=["note"]),
-        lambda: (base / "crm.csv").write_bytes(b"".join([rows[0], *rows[2:]])) and None,
+        lambda: (base / "crm.csv").write_bytes(b"".join([rows[0], *rows[2:]])),
     )
 
 
@@ -68,7 +68,7 @@ def _feed_content(base: Path) -> Iterator[Case]:
     (base / "feed.xml").write_text(_rss(ENTRIES))
     yield Case(
         lambda: connector(base, connector="feed", address="feed.xml", follow_links=False),
-        lambda: (base / "feed.xml").write_text(_rss(ENTRIES[1:])) and None,
+        lambda: (base / "feed.xml").write_text(_rss(ENTRIES[1:])),
     )
 
 
@@ -96,7 +96,7 @@ def _feed_web(base: Path) -> Iterator[Case]:
             web.asked.clear()
             return connector(base, connector="feed", address=f"{web.url}/feed.xml")
 
-        yield Case(connect, lambda: web.answers.pop("/a.html") and None)
+        yield Case(connect, lambda: web.answers.pop("/a.html"))
 
 
 class TestConformance:

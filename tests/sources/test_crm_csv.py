@@ -6,14 +6,14 @@ import json
 import time
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from source_kit import connector, keys, problems
 
-from ingest.errors import ConfigurationError, ItemError, MunimentError, RetriableError
+from ingest.errors import ConfigurationError, ItemError, RetriableError
 from ingest.sources.base import Connector
 from ingest.sources.tables import open_table
 from schemas.source import Item
@@ -32,7 +32,7 @@ def cells(crm: Connector, item: Item) -> dict[str, str]:
     return dict(zip(header, row, strict=True))
 
 
-# --- shapes ----------------------------------------------------------------------------------------
+# --- shapes -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_bom_is_no_part_of_the_first_column(tmp_path: Path, encoding: str) -> 
     assert keys(crm.list()) == ["n1"]
 
 
-# --- items -----------------------------------------------------------------------------------------
+# --- items ------------------------------------------------------------------------------------
 
 
 def test_columns_become_the_item(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_the_fingerprint_changes_with_the_configured_columns(tmp_path: Path) -> 
     assert before.fingerprint != after.fingerprint
 
 
-# --- records that cannot be listed -------------------------------------------------------------------
+# --- records that cannot be listed ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_of_three_records_with_one_key_the_first_is_listed(tmp_path: Path) -> No
     assert cells(crm, listing.items[0])["note"] == "first"
 
 
-# --- exports that cannot be listed -------------------------------------------------------------------
+# --- exports that cannot be listed ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_an_export_that_is_not_what_was_configured(
 
 
 def test_a_wrong_byte_far_down_is_found_too(tmp_path: Path) -> None:
-    data = b"id,note\n" + b"".join(b"n%d,x\n" % n for n in range(300_000)) + b"last,\xff\n"
+    data = b"id,note\n" + b"".join(b"n%d,%050d\n" % (n, n) for n in range(30_000)) + b"last,\xff\n"
     with pytest.raises(ConfigurationError) as caught:
         export(tmp_path, data, encoding="utf-8").list()
     assert caught.value.code == "encoding_wrong"
@@ -259,7 +259,7 @@ def test_a_missing_export_is_a_matter_of_configuration(tmp_path: Path) -> None:
     assert caught.value.code == "source_missing"
 
 
-# --- fetching ----------------------------------------------------------------------------------------
+# --- fetching ---------------------------------------------------------------------------------
 
 
 def test_records_are_found_again_in_an_export_that_was_replaced(tmp_path: Path) -> None:
@@ -325,19 +325,25 @@ CELL = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
     table=st.lists(st.tuples(CELL, CELL), max_size=6),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     delimiter=st.sampled_from(",;\t|"),
-    newline=st.sampled_from(["\n", "\r\n", "\r"]),
-    quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
+    # With other newlines than CRLF, Python's writer leaves some cells unquoted that need it.
+    style=st.sampled_from(
+        [
+            ("\n", csv.QUOTE_ALL),
+            ("\r", csv.QUOTE_ALL),
+            ("\r\n", csv.QUOTE_ALL),
+            ("\r\n", csv.QUOTE_MINIMAL),
+        ]
+    ),
 )
 def test_any_table_that_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory,
     table: list[tuple[str, str]],
     encoding: str,
     delimiter: str,
-    newline: str,
-    quoting: int,
+    style: tuple[str, Literal[0, 1, 2, 3]],
 ) -> None:
     out = io.StringIO(newline="")
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=newline, quoting=quoting)
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=style[0], quoting=style[1])
     writer.writerow(["id", "note", "more"])
     expected = {}
     for number, row in enumerate(table):
@@ -350,7 +356,7 @@ def test_any_table_that_is_written_is_read(
     assert {key: (row["note"], row["more"]) for key, row in found.items()} == expected
 
 
-# --- real files --------------------------------------------------------------------------------------
+# --- real files -------------------------------------------------------------------------------
 
 
 def header_of(path: Path) -> list[str]:
@@ -360,6 +366,7 @@ def header_of(path: Path) -> list[str]:
 
 def test_real_exports_give_their_records_or_a_clear_error(corpus: Path) -> None:
     records = fetched = 0
+    refused: list[tuple[str, str]] = []
     paths = sorted((corpus / "crm_csv").glob("*.csv"))
     assert len(paths) > 50
     for path in paths:
@@ -377,9 +384,9 @@ def test_real_exports_give_their_records_or_a_clear_error(corpus: Path) -> None:
             for item in listing.items[:20]:
                 assert cells(crm, item)[header[0]].strip() == item.source_key
                 fetched += 1
-        except MunimentError as error:
-            assert path.name in error.message
-            assert isinstance(error, ConfigurationError)
+        except ConfigurationError as error:
+            refused.append((path.name, error.message))
+    assert [name for name, message in refused if name not in message] == []
     assert records > 1_000
     assert fetched > 300
 

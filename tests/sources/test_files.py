@@ -5,9 +5,9 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import fsspec
+import fsspec  # type: ignore[import-untyped]
 import pytest
-from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 from source_kit import LICENCES, connector, keys, problems
 
 from ingest.errors import ConfigurationError, ItemError, RetriableError
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, *names: str, manifest: str | None = None, **source: A
     return connector(tmp_path, connector="files", address="in", **source)
 
 
-# --- what is listed --------------------------------------------------------------------------------
+# --- what is listed ---------------------------------------------------------------------------
 
 
 def test_files_of_all_folders_are_listed_in_natural_order_without_hidden_ones(
@@ -120,7 +120,7 @@ def test_a_pipe_is_reported_and_not_read(tmp_path: Path) -> None:
     assert problems(files.list()) == [("pipe", "not_a_file")]
 
 
-# --- the manifest ----------------------------------------------------------------------------------
+# --- the manifest -----------------------------------------------------------------------------
 
 
 def test_manifest_rows_describe_their_files(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_a_missing_or_empty_manifest_stops_the_source(tmp_path: Path) -> None:
         files.list()
 
 
-# --- names -----------------------------------------------------------------------------------------
+# --- names ------------------------------------------------------------------------------------
 
 VERSIONED = r"^(?P<document>[^/]+)/v(?P<version_label>\d+)_(?P<effective_from>[^_]+)_"
 
@@ -256,7 +256,7 @@ def test_real_contracts_are_versions_in_order(corpus: Path) -> None:
         assert dates == sorted(dates)  # type: ignore[type-var]  # none is None, see above
 
 
-# --- fingerprints ----------------------------------------------------------------------------------
+# --- fingerprints -----------------------------------------------------------------------------
 
 
 def fingerprint_of(files: Connector) -> str:
@@ -312,7 +312,7 @@ def test_what_was_fetched_is_what_the_next_listing_finds(tmp_path: Path) -> None
     assert fetched.fingerprint == fingerprint_of(files)
 
 
-# --- what goes wrong -------------------------------------------------------------------------------
+# --- what goes wrong --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("address", ["nowhere", "a.txt"])
