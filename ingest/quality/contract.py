@@ -44,7 +44,7 @@ def about(
     Args:
         code: stable name, for the quarantine and for dashboards; one for each expectation.
         description: what must be so, as a sentence.
-        guarantee: number of the guarantee that it stands for (DESIGN §2).
+        guarantee: number of the guarantee that it stands for.
         severity: critical keeps the document out; the others are counted.
         owner: who mends what it finds.
     """

@@ -23,7 +23,7 @@ class ExpectationCheck(Model):
     description: str
     """What must be so, as a sentence."""
     guarantee: int | None
-    """Number of the guarantee it stands for (DESIGN §2); None where it stands for none."""
+    """Number of the guarantee it stands for; None where it stands for none."""
     owner: str | None
     """Who mends what it finds."""
     checked_rows: int

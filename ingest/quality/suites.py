@@ -1,7 +1,7 @@
 """The suite: what every batch of chunks must show before any of it is loaded.
 
 What the payload's declaration says of single fields is in :mod:`ingest.quality.contract`; here is
-what the guarantees (DESIGN §2) say of chunks, versions and the batch.
+what the guarantees say of chunks, versions and the batch.
 """
 
 from __future__ import annotations
@@ -408,7 +408,7 @@ def _legibility(settings: GateSettings) -> Iterator[Expectation]:
         min_value=settings.min_ocr_confidence,
         **about(
             "ocr_confidence_low",
-            f"Recognised text should have a confidence of at least {settings.min_ocr_confidence}.",
+            f"Recognised text should have a confidence of {settings.min_ocr_confidence:g} or more.",
             guarantee=9,
             severity="warning",
         ),

@@ -6,6 +6,8 @@ from datetime import datetime
 
 ELLIPSIS = "…"
 
+_NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
 
 def inert(text: str, limit: int = 80) -> str:
     """Return ``text`` cut to ``limit`` characters, harmless to a page, a terminal and a log.
@@ -19,6 +21,8 @@ def inert(text: str, limit: int = 80) -> str:
 
 
 def _inert_character(character: str) -> str:
+    if character in _NAMED:
+        return _NAMED[character]
     if character in "<>" or not character.isprintable():
         code = ord(character)
         return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
