@@ -90,6 +90,7 @@ class VectorIndex:
             url=settings.url,
             api_key=settings.api_key.get_secret_value() if settings.api_key else None,
             prefer_grpc=settings.prefer_grpc,
+            grpc_port=settings.grpc_port,
             timeout=settings.timeout_seconds,
             # It would ask from a thread of its own and warn on stderr where it gets no answer; the
             # first real request tells that properly.
@@ -119,7 +120,8 @@ class VectorIndex:
         """Create what is missing: collection, payload indexes, strict mode, alias.
 
         Raises:
-            ConfigurationError: the collection exists with vectors of another length or distance.
+            ConfigurationError: the collection exists with vectors of another length or distance,
+                or readers' alias points to the collection of another model or schema.
         """
         with translated(self._where):
             if not self._client.collection_exists(self.collection):
@@ -173,18 +175,17 @@ class VectorIndex:
         }
         if aliases.get(alias) == self.collection:
             return
-        operations: list[models.AliasOperations] = []
         if alias in aliases:
-            operations.append(
-                models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
+            raise ConfigurationError(
+                "alias_elsewhere",
+                f"Readers of {self._where} use the alias {alias!r}, which points to "
+                f"{aliases[alias]!r}. This release and embedding model fill {self.collection!r}, "
+                "and switching now would show readers an index that is still empty. Set the model "
+                "back (MUNIMENT_EMBEDDING_MODEL), or fill a new installation: another "
+                "MUNIMENT_QDRANT__ALIAS with another MUNIMENT_HOME and catalogue.",
             )
-        operations.append(
-            models.CreateAliasOperation(
-                create_alias=models.CreateAlias(collection_name=self.collection, alias_name=alias)
-            )
-        )
-        # In one request, so that readers never find the alias missing.
-        self._client.update_collection_aliases(operations)
+        create = models.CreateAlias(collection_name=self.collection, alias_name=alias)
+        self._client.update_collection_aliases([models.CreateAliasOperation(create_alias=create)])
 
     # --- writing ----------------------------------------------------------------------------
 

@@ -128,7 +128,14 @@ def _batch_counts(pipeline: Pipeline, ref: BatchRef) -> dict[str, int]:
             embedded=index.embedded,
         )
     if (audit := _result(pipeline, ref, "audit", AuditResult)) is not None:
-        add(quarantined=len(audit.refused))
+        withdrawn = audit.points_withdrawn
+        from_new = min(withdrawn, counts.get("points_new", 0))
+        add(
+            quarantined=len(audit.refused),
+            points_new=-from_new,
+            points_reused=from_new - withdrawn,
+            chunks_quarantined=withdrawn,
+        )
     if (publish := _result(pipeline, ref, "publish", PublishResult)) is not None:
         add(published=len(publish.published))
     return counts

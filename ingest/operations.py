@@ -158,7 +158,6 @@ def prove(settings: Settings, chunk_id: str, out: Path | None) -> Proof:
 
     Raises:
         ItemError: no point has this id, or the catalogue knows no such version.
-        FatalError: the vault lost or changed the source bytes.
     """
     from ingest.proof import prove as prove_point
 

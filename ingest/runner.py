@@ -88,6 +88,8 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     Raises:
         ConfigurationError: the configuration is wrong; nothing was started.
     """
+    for source_id in source_ids:
+        pipeline.configuration.source(source_id)
     # A FatalError ends the work; the ledger then says what was left undone.
     with suppress(FatalError):
         for source_id in source_ids:

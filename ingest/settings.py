@@ -30,6 +30,7 @@ class QdrantSettings(_Section):
     url: str | None = None
     api_key: SecretStr | None = None
     prefer_grpc: bool = True
+    grpc_port: Annotated[int, Field(ge=1, le=65535)] = 6334
     alias: str = "muniment"
     """Name that readers use; it points to the collection of the current schema and model."""
     upsert_batch: Annotated[int, Field(ge=1)] = 256

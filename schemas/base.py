@@ -38,7 +38,10 @@ def _only_rfc3339(value: Any) -> Any:
 def _to_utc(value: datetime) -> datetime:
     if value.tzinfo is None:
         raise ValueError(f"{value.isoformat()} has no offset from UTC; add one, such as Z")
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{value.isoformat()} is outside the years 1 to 9999 in UTC") from error
 
 
 UtcDatetime = Annotated[datetime, BeforeValidator(_only_rfc3339), AfterValidator(_to_utc)]

@@ -50,7 +50,7 @@ class SourcePlan(Model):
     retire: tuple[str, ...] = ()
     """Documents whose every item is gone."""
     restore: tuple[str, ...] = ()
-    """Retired documents that are listed again, unchanged."""
+    """Retired documents that are listed again."""
     gone: tuple[str, ...] = ()
     """Source keys that are no longer listed."""
     alerts: tuple[str, ...] = ()
@@ -76,7 +76,8 @@ class FetchedItem(Model):
     planned: PlannedItem
     doc_sha256: Sha256
     size: int
-    media_type: str
+    media_type: str | None
+    """As the source declares it, parameters included; None where it doesn't say."""
     received_at: UtcDatetime
 
 

@@ -31,6 +31,9 @@ class SourceBase(Model):
     min_listed_share: Annotated[float, Field(ge=0, le=1)] = 0.5
     """A listing with fewer than this share of the items it had retires nothing and raises an
     alert."""
+    retire_unlisted: bool = True
+    """Whether an item that is no longer listed is retired. A source that lists only what is recent
+    says nothing about the rest."""
     max_item_bytes: Annotated[int, Field(gt=0)] = 512 * 1024 * 1024
 
 
@@ -81,6 +84,8 @@ class FeedSource(SourceBase):
     follow_links: bool = True
     """Fetch the linked article; otherwise the entry's own content is the document."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
+    retire_unlisted: bool = False
+    """False, because an article that scrolled off its feed has not been withdrawn."""
 
 
 Source = Annotated[FilesSource | CsvSource | FeedSource, Field(discriminator="connector")]

@@ -122,6 +122,8 @@ class VersionRow(Base):
     payloads_uri: Mapped[str | None]
     chunk_count: Mapped[int] = mapped_column(default=0)
     run_id: Mapped[str]
+    pending: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+    """New metadata of a published version, until it is published with it or refused."""
 
 
 class IntervalRow(Base):

@@ -51,6 +51,16 @@ class Quarantine(Transactions):
                     )
                     .values(state="withdrawn"),
                 )
+                change(
+                    session,
+                    update(VersionRow)
+                    .where(
+                        VersionRow.doc_id == refusal.doc_id,
+                        VersionRow.source_key == refusal.source_key,
+                        VersionRow.state == "published",
+                    )
+                    .values(pending=None),
+                )
 
     def quarantine(
         self, state: QuarantineState | None = "open", source_id: str | None = None

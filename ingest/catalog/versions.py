@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from itertools import pairwise
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from ingest.catalog.documents import lock_document
@@ -14,14 +14,11 @@ from ingest.catalog.items import set_indexed
 from ingest.catalog.models import IntervalRow, VersionRow
 from ingest.catalog.quarantine import close_entries
 from ingest.catalog.records import IntervalRecord, VersionDraft, VersionRecord
-from ingest.catalog.transactions import Transactions, to_record
+from ingest.catalog.transactions import Transactions, change, to_record
 from ingest.errors import FatalError, RetriableError
 from ingest.versions import Interval
 from schemas.base import OPEN_END
 from schemas.licence import Confidentiality
-
-_KEPT = {"received_at", "effective_from"}
-"""Fields of a version that a second reservation does not simply take over."""
 
 
 class Versions(Transactions):
@@ -52,7 +49,8 @@ class Versions(Transactions):
         A staged version of the same bytes and item is what a run left that did not get to its end;
         the item's latest published version with the same bytes is the one whose metadata changed.
         Either takes the new metadata but keeps its number and date of receipt, and with the latter
-        an effective date that stands on it, so that a second try gives the same dates.
+        an effective date that stands on it, so that a second try gives the same dates. What is
+        published takes it only when it's published again: until then it is as readers see it.
 
         Raises:
             FatalError: ``catalog_document_unknown``.
@@ -93,10 +91,24 @@ class Versions(Transactions):
                     **dict(draft),
                 )
                 session.add(row)
+            elif row.state == "staged":
+                _take(row, _revised(row, draft))
             else:
-                _take_metadata(row, draft)
+                revised = _revised(row, draft)
+                row.pending = revised.model_dump(mode="json")
+                return to_record(VersionRecord, row).model_copy(update=dict(revised))
             session.flush()
             return to_record(VersionRecord, row)
+
+    def withdraw(self, doc_id: str, version: int) -> None:
+        """Give up a staged version that its item has moved on from."""
+        statement = update(VersionRow).where(
+            VersionRow.doc_id == doc_id,
+            VersionRow.version == version,
+            VersionRow.state == "staged",
+        )
+        with self._writing() as session:
+            change(session, statement.values(state="withdrawn"))
 
     def set_chunks(self, doc_id: str, version: int, payloads_uri: str, chunk_count: int) -> None:
         """Note where the version's payloads are.
@@ -173,6 +185,9 @@ class Versions(Transactions):
                     f"Version {version} of document {doc_id} was refused, so it cannot be "
                     "published. Retry its quarantine entry; it gets a new number.",
                 )
+            if row.pending is not None:
+                _take(row, VersionDraft.model_validate(row.pending))
+                row.pending = None
             row.state = "published"
             row.published_at = row.published_at or published_at
             row.retired_at = OPEN_END  # it comes from an item that is listed
@@ -210,15 +225,20 @@ def _find_same(session: Session, doc_id: str, draft: VersionDraft) -> VersionRow
     return None
 
 
-def _take_metadata(row: VersionRow, draft: VersionDraft) -> None:
-    if not draft.effective_is_receipt:
-        row.effective_from = draft.effective_from
-    elif not row.effective_is_receipt:
-        # The source no longer says: what stands in is when these bytes were first received.
-        row.effective_from = row.received_at
+def _revised(row: VersionRow, draft: VersionDraft) -> VersionDraft:
+    """Return the draft with the dates that the version keeps."""
+    effective_from = draft.effective_from
+    if draft.effective_is_receipt:
+        # Where the source no longer says, what stands in is when the bytes were first received.
+        effective_from = row.effective_from if row.effective_is_receipt else row.received_at
+    return draft.model_copy(
+        update={"received_at": row.received_at, "effective_from": effective_from}
+    )
+
+
+def _take(row: VersionRow, draft: VersionDraft) -> None:
     for name, value in draft:
-        if name not in _KEPT:
-            setattr(row, name, value)
+        setattr(row, name, value)
     # Until it is published with new intervals, the row's own must not run backwards.
     row.effective_until = max(row.effective_until, row.effective_from)
 

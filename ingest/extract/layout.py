@@ -220,7 +220,7 @@ def _block(
     grid: tuple[tuple[float, ...], tuple[float, ...]] | None,
 ) -> Block:
     size = max(part.size for part in parts)
-    if kind == "table" and grid is not None and grid[0]:
+    if kind == "table" and grid and grid[0] and all(part.horizontal for part in parts):
         return _table(parts, grid, size)
     lines = tuple(visual_lines(parts))
     rows = tuple(RowSpan(1) for _ in lines) if kind == "table" else ()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ingest.audit import AuditFinding, audit_version
-from ingest.errors import ItemError
+from ingest.errors import FatalError, ItemError
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
 from ingest.steps.index import read_payloads
@@ -22,7 +25,7 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
 
     Raises:
         RetriableError: the index is locked or does not answer.
-        FatalError: the vault lost or changed the source bytes.
+        FatalError: a point that readers see already cannot be proved.
     """
     loaded = pipeline.stage_result(ref, "index", IndexResult).loaded
     proved: list[ChunkedVersion] = []
@@ -31,10 +34,11 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     if loaded:
         with pipeline.index() as qdrant:
             for number, version in enumerate(loaded, start=1):
-                findings = _prove(pipeline, qdrant, version)
+                points = _points(pipeline, qdrant, version)
+                findings = _findings(pipeline, version, points)
                 if findings:
+                    refused.append(_withdraw(pipeline, qdrant, version, points, findings))
                     points_withdrawn += version.chunks
-                    refused.append(_withdraw(pipeline, qdrant, version, findings))
                 else:
                     points_proved += version.chunks
                     proved.append(version)
@@ -49,29 +53,59 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     return pipeline.finish(ref, "audit", result, proved=points_proved, refused=len(refused))
 
 
-def _prove(pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion) -> list[AuditFinding]:
-    planned = version.extracted.fetched.planned
-    points = dict(qdrant.scroll_version(planned.doc_id, version.extracted.version))
+def _points(
+    pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion
+) -> dict[str, dict[str, Any]]:
+    """Return the version's points that are wanted, or staged.
+
+    Published points that the version no longer has, as after a change of chunker, are left out:
+    readers keep them until the new ones are published.
+    """
+    doc_id = version.extracted.fetched.planned.doc_id
+    wanted = {payload.chunk_id for payload in read_payloads(pipeline, version)}
+    return {
+        chunk_id: point
+        for chunk_id, point in qdrant.scroll_version(doc_id, version.extracted.version)
+        if chunk_id in wanted or point.get("published_at") is None
+    }
+
+
+def _findings(
+    pipeline: Pipeline, version: ChunkedVersion, points: Mapping[str, Mapping[str, Any]]
+) -> list[AuditFinding]:
     extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
-    expected = read_payloads(pipeline, version)
-    return audit_version(points, expected, extraction, pipeline.vault)
+    return audit_version(points, read_payloads(pipeline, version), extraction, pipeline.vault)
 
 
 def _withdraw(
     pipeline: Pipeline,
     qdrant: VectorIndex,
     version: ChunkedVersion,
+    points: Mapping[str, Mapping[str, Any]],
     findings: list[AuditFinding],
 ) -> Refusal:
+    """Take the staged points out again and refuse the version.
+
+    Raises:
+        FatalError: some of its points are published, so readers see what cannot be proved.
+    """
     planned = version.extracted.fetched.planned
-    qdrant.delete([payload.chunk_id for payload in read_payloads(pipeline, version)])
+    found = f"{planned.item.source_key}: {len(findings)} findings when its points were read back"
     shown = "; ".join(
-        f"{finding.chunk_id}: {finding.message}" for finding in findings[:_SHOWN_FINDINGS]
+        f"{finding.chunk_id or 'the version'}: {finding.message}"
+        for finding in findings[:_SHOWN_FINDINGS]
     )
+    staged = [chunk_id for chunk_id, point in points.items() if point.get("published_at") is None]
+    if len(staged) < len(points):
+        raise FatalError(
+            "index_disagrees",
+            f"{found} ({shown}), and readers see them already. The index was changed behind the "
+            "pipeline's back, or its storage is damaged: stop the readers and restore it.",
+        )
+    qdrant.delete(staged)
     error = ItemError(
         "not_provable",
-        f"{planned.item.source_key}: {len(findings)} findings when its points were read back "
-        f"({shown}). Its points were taken out again. Retry the item; if it fails again, the "
-        "index or its storage changes what it is given.",
+        f"{found} ({shown}). Its points were taken out again. Retry the item; if it fails again, "
+        "the index or its storage changes what it is given.",
     )
     return refuse(pipeline, planned, "audit", error)

@@ -86,7 +86,4 @@ def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
         f"chunks/{extracted.fetched.planned.doc_id}/{extracted.version}-{pipeline.run_id}.jsonl.zst"
     )
     pipeline.artifacts.write_lines(path, records)
-    pipeline.catalog.set_chunks(
-        extracted.fetched.planned.doc_id, extracted.version, path, len(records)
-    )
     return ChunkedVersion(extracted=extracted, payloads_uri=path, chunks=len(records))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 from contextlib import ExitStack
+from email.message import Message
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,8 +51,8 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 key=path,
                 path=str(files.enter_context(pipeline.vault.local_file(item.doc_sha256))),
                 name=item_name(item),
-                media_type=item.planned.item.media_type,
-                options=item.planned.item.options,
+                media_type=item.media_type,
+                options=_options(item),
             )
             for path, item in waiting.items()
         ]
@@ -105,8 +107,22 @@ def extraction_path(pipeline: Pipeline, item: FetchedItem) -> str:
     return f"extractions/{sha256[:2]}/{sha256}-{how[:16]}.json.zst"
 
 
+def _options(item: FetchedItem) -> dict[str, Any]:
+    """Return the item's options, with the encoding that its server declared (RFC 9110 §8.3.1)."""
+    header = Message()
+    header["Content-Type"] = item.media_type or ""
+    charset = header.get_content_charset()
+    options = item.planned.item.options
+    if charset is None or "encoding" in options:
+        return options
+    try:
+        return {**options, "encoding": codecs.lookup(charset).name}
+    except LookupError:
+        return options
+
+
 def _options_key(item: FetchedItem) -> str:
-    options: dict[str, Any] = item.planned.item.options
+    options = _options(item)
     return encode_parts(*(f"{name}={options[name]!r}" for name in sorted(options)))
 
 

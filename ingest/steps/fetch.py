@@ -58,7 +58,7 @@ def _fetch(pipeline: Pipeline, planned: PlannedItem) -> FetchedItem:
         planned=planned.model_copy(update={"item": item}),
         doc_sha256=pipeline.vault.put(content.data),
         size=len(content.data),
-        media_type=content.media_type or planned.item.media_type or "application/octet-stream",
+        media_type=content.media_type or planned.item.media_type,
         received_at=utc_now(),
     )
 

@@ -34,7 +34,6 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 embedded += _load(pipeline, qdrant, stale)
                 new += len(stale)
                 reused += len(wanted) - len(stale)
-                qdrant.delete(_left_over(qdrant, version, wanted))
                 key = version.extracted.fetched.planned.item.source_key
                 pipeline.advance(ref, "index", number, len(gate.passed), key)
     result = IndexResult(
@@ -66,15 +65,6 @@ def _without_those_in_place(qdrant: VectorIndex, wanted: Sequence[Payload]) -> l
 def fixed_fields(point: dict[str, Any]) -> dict[str, Any]:
     """Return what a point's payload must say as long as the point is the same."""
     return {name: value for name, value in point.items() if name not in MUTABLE_FIELDS}
-
-
-def _left_over(
-    qdrant: VectorIndex, version: ChunkedVersion, wanted: Sequence[Payload]
-) -> list[str]:
-    """Return points of the version that no longer belong to it, as after a change of chunker."""
-    doc_id = version.extracted.fetched.planned.doc_id
-    keep = {payload.chunk_id for payload in wanted}
-    return qdrant.stale_ids(doc_id, version.extracted.version, keep)
 
 
 def _load(pipeline: Pipeline, qdrant: VectorIndex, payloads: Sequence[Payload]) -> int:

@@ -37,7 +37,11 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
     gone, alerts = _gone(source, listing, known)
     still_there = {document_id(source_id, item.document_key) for item in listing.items}
     leaving = {known[key].doc_id for key in gone} - still_there
-    returned = _returned(known, unchanged)
+    returned = {
+        before.doc_id
+        for item in listing.items
+        if (before := known.get(item.source_key)) is not None and before.state == "gone"
+    }
 
     for problem in listing.problems:
         pipeline.catalog.record_refused(
@@ -127,21 +131,19 @@ def _gone(
     if not gone:
         return [], []
     kept = len(live) - len(gone)
+    if not source.retire_unlisted and kept > 0:
+        return [], []
     if kept == 0 or kept < source.min_listed_share * len(live):
         return [], [
-            f"{source.id}: lists {kept} of the {len(live)} items it had; nothing was retired. If "
-            f"they are really gone, lower min_listed_share ({source.min_listed_share}) for one run."
+            f"{source.id}: lists {kept} of the {len(live)} items it had; nothing was retired. "
+            + (
+                f"If they are really gone, lower min_listed_share ({source.min_listed_share}) for "
+                "one run."
+                if kept
+                else "Look at the source: a listing without a single item is never believed."
+            )
         ]
     return sorted(gone), []
-
-
-def _returned(known: Mapping[str, KnownItem], unchanged: Iterable[Item]) -> set[str]:
-    """Return the documents that were retired and are listed again as they were."""
-    return {
-        known[item.source_key].doc_id
-        for item in unchanged
-        if known[item.source_key].state == "gone"
-    }
 
 
 def _cost(item: Item) -> int:

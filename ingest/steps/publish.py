@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
+from ingest.steps.index import read_payloads
 from ingest.version import PIPELINE_VERSION
 from ingest.versions import Interval, VersionDate, timeline
 from schemas.base import utc_now
@@ -35,6 +37,10 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                         for number, interval in intervals.items()
                     },
                 )
+                _clear(pipeline, qdrant, version)
+                pipeline.catalog.set_chunks(
+                    planned.doc_id, version.extracted.version, version.payloads_uri, version.chunks
+                )
                 pipeline.catalog.publish(
                     planned.doc_id,
                     version.extracted.version,
@@ -55,6 +61,26 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 pipeline.advance(ref, "publish", number, len(proved), planned.item.source_key)
     result = PublishResult(published=tuple(published))
     return pipeline.finish(ref, "publish", result, published=len(published))
+
+
+def _clear(pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion) -> None:
+    """Delete points that nothing stands behind any more.
+
+    They are the version's own from before a change of chunker, and those of versions that an
+    earlier run staged and did not publish before their item changed again.
+    """
+    planned = version.extracted.fetched.planned
+    wanted = {payload.chunk_id for payload in read_payloads(pipeline, version)}
+    number = version.extracted.version
+    qdrant.delete(qdrant.stale_ids(planned.doc_id, number, wanted))
+    for record in pipeline.catalog.versions(planned.doc_id):
+        if (
+            record.version < number
+            and record.source_key == planned.item.source_key
+            and record.state != "published"
+        ):
+            qdrant.delete(qdrant.stale_ids(planned.doc_id, record.version, set()))
+            pipeline.catalog.withdraw(planned.doc_id, record.version)
 
 
 def _intervals(pipeline: Pipeline, version: ChunkedVersion) -> dict[int, Interval]:

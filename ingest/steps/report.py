@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from ingest.errors import ItemError
 from ingest.ledger import build_ledger
 from ingest.pipeline import Pipeline
 from ingest.proof import draw_passage
@@ -16,6 +18,8 @@ from schemas.document import Extraction
 from schemas.run import AuditResult, BatchRef, ChunkedVersion, Ledger
 
 _PICTURES_A_RUN = 8
+
+log = logging.getLogger(__name__)
 
 
 def report(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
@@ -62,7 +66,13 @@ def _draw_pages(pipeline: Pipeline, folder: Path) -> None:
         payload = payloads[len(payloads) // 2]
         extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
         folder.mkdir(parents=True, exist_ok=True)
-        pictures = draw_passage(pipeline.vault.get(payload.doc_sha256), extraction, payload)
+        data = pipeline.vault.get(payload.doc_sha256)
+        try:
+            pictures = draw_passage(data, extraction, payload)
+        except ItemError as error:
+            # The proof holds without its picture; the report must not end for want of one.
+            log.warning("%s: no page picture: %s", payload.source_key, error)
+            continue
         for picture in pictures:
             name = f"{payload.source_id}-{payload.chunk_id[:8]}{picture.suffix}.png"
             (folder / name).write_bytes(picture.png)

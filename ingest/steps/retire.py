@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from ingest.pipeline import Pipeline
-from schemas.base import utc_now
+from schemas.base import OPEN_END, utc_now
 from schemas.run import RetireResult, SourcePlan
 
 
@@ -20,8 +22,9 @@ def retire(pipeline: Pipeline, source_id: str) -> RetireResult:
         with pipeline.index() as qdrant:
             qdrant.ensure()
             for doc_id in plan.retire:
-                points += qdrant.retire(doc_id, at)
+                # The catalogue keeps the first date; a run after a crash gives the index that one.
                 pipeline.catalog.retire(doc_id, at)
+                points += qdrant.retire(doc_id, _retired_at(pipeline, doc_id, at))
             for doc_id in plan.restore:
                 qdrant.restore(doc_id)
                 pipeline.catalog.restore(doc_id)
@@ -30,6 +33,11 @@ def retire(pipeline: Pipeline, source_id: str) -> RetireResult:
     result = RetireResult(retired=plan.retire, restored=plan.restore, points_retired=points)
     pipeline.artifacts.write(retire_path(pipeline, source_id), result)
     return result
+
+
+def _retired_at(pipeline: Pipeline, doc_id: str, otherwise: datetime) -> datetime:
+    dates = [version.retired_at for version in pipeline.catalog.versions(doc_id)]
+    return max((date for date in dates if date != OPEN_END), default=otherwise)
 
 
 def retire_path(pipeline: Pipeline, source_id: str) -> str:

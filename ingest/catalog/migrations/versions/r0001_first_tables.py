@@ -72,6 +72,7 @@ def upgrade() -> None:
         sa.Column("payloads_uri", sa.Text(), nullable=True),
         sa.Column("chunk_count", sa.Integer(), nullable=False),
         sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("pending", _JSON, nullable=True),
         sa.PrimaryKeyConstraint("doc_id", "version", name=op.f("pk_versions")),
         sa.ForeignKeyConstraint(["doc_id"], ["documents.doc_id"], name=op.f("fk_versions_doc_id")),
         sa.CheckConstraint(
