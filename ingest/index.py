@@ -124,6 +124,7 @@ class VectorIndex:
                 or readers' alias points to the collection of another model or schema.
         """
         with translated(self._where):
+            aliased = self._aliased()
             if not self._client.collection_exists(self.collection):
                 self._create()
             info = self._client.get_collection(self.collection)
@@ -131,7 +132,8 @@ class VectorIndex:
             # Embedded, indexes and strict mode have no effect: filters look at every point.
             if self._settings.url is not None:
                 self._ensure_indexes(info)
-            self._ensure_alias()
+            if not aliased:
+                self._make_alias()
 
     def _create(self) -> None:
         vectors = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
@@ -168,14 +170,13 @@ class VectorIndex:
         if strict is None or not strict.enabled:
             self._client.update_collection(self.collection, strict_mode_config=_STRICT)
 
-    def _ensure_alias(self) -> None:
+    def _aliased(self) -> bool:
+        """Return whether readers' alias points here; refuse if it points elsewhere."""
         alias = self._settings.alias
         aliases = {
             entry.alias_name: entry.collection_name for entry in self._client.get_aliases().aliases
         }
-        if aliases.get(alias) == self.collection:
-            return
-        if alias in aliases:
+        if aliases.get(alias, self.collection) != self.collection:
             raise ConfigurationError(
                 "alias_elsewhere",
                 f"Readers of {self._where} use the alias {alias!r}, which points to "
@@ -184,7 +185,12 @@ class VectorIndex:
                 "back (MUNIMENT_EMBEDDING_MODEL), or fill a new installation: another "
                 "MUNIMENT_QDRANT__ALIAS with another MUNIMENT_HOME and catalogue.",
             )
-        create = models.CreateAlias(collection_name=self.collection, alias_name=alias)
+        return alias in aliases
+
+    def _make_alias(self) -> None:
+        create = models.CreateAlias(
+            collection_name=self.collection, alias_name=self._settings.alias
+        )
         self._client.update_collection_aliases([models.CreateAliasOperation(create_alias=create)])
 
     # --- writing ----------------------------------------------------------------------------

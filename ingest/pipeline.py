@@ -17,7 +17,8 @@ from ingest.configuration import Configuration, load_configuration
 from ingest.progress import ProgressEvent, ProgressFile, ProgressSink
 from ingest.settings import Settings
 from ingest.vault import Vault
-from schemas.run import Batch, BatchRef, SourcePlan, Stage
+from schemas.payload import Payload
+from schemas.run import Batch, BatchRef, ChunkedVersion, ChunkRecord, SourcePlan, Stage
 
 if TYPE_CHECKING:
     from ingest.chunking import Chunker
@@ -123,6 +124,11 @@ class Pipeline:
     def stage_result(self, ref: BatchRef, stage: Stage, kind: type[ModelT]) -> ModelT:
         """Read what ``stage`` made of the batch."""
         return self.artifacts.read(self.stage_path(ref.batch_id, stage), kind)
+
+    def payloads(self, version: ChunkedVersion) -> list[Payload]:
+        """Read the payloads that the chunk step wrote for a version."""
+        records = self.artifacts.read_lines(version.payloads_uri, ChunkRecord)
+        return [record.payload for record in records]
 
     def finish(self, ref: BatchRef, stage: Stage, result: BaseModel, **counts: int) -> BatchRef:
         """Write a step's result and return the reference for the next one."""

@@ -168,7 +168,7 @@ def test_an_unknown_source_is_answered_with_the_known_ones(tmp_path: Path) -> No
         (
             "2027-06-30T00:00:00Z",
             "9999-12-31T23:59:59-05:00",
-            "licences.yaml:5: licences[1]: has a date outside the years 1 to 9999",
+            "licences.yaml:9: licences[1].valid_until: 9999-12-31T23:59:59-05:00 is outside",
         ),
         # licences
         (

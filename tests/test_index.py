@@ -60,16 +60,20 @@ def test_readers_find_the_collection_under_its_alias(index: VectorIndex) -> None
     assert index._client.count(index._settings.alias).count == 1
 
 
-def test_the_alias_follows_the_model(tmp_path: Path) -> None:
+def test_another_model_does_not_show_readers_an_empty_index(tmp_path: Path) -> None:
     settings = QdrantSettings()
-    for model, size in [("first", 4), ("second", 6)]:
-        with VectorIndex(settings, tmp_path, model_name=model, dimension=size) as index:
-            index.ensure()
-            aliases = {
-                entry.alias_name: entry.collection_name
-                for entry in index._client.get_aliases().aliases
-            }
-            assert aliases == {"muniment": f"muniment-v1-{model}"}
+    with VectorIndex(settings, tmp_path, model_name="first", dimension=4) as index:
+        index.ensure()
+    with (
+        VectorIndex(settings, tmp_path, model_name="second", dimension=6) as index,
+        pytest.raises(ConfigurationError, match="still empty"),
+    ):
+        index.ensure()
+    with VectorIndex(settings, tmp_path, model_name="first", dimension=4) as index:
+        aliases = {a.alias_name: a.collection_name for a in index._client.get_aliases().aliases}
+        assert aliases == {"muniment": "muniment-v1-first"}
+        collections = [c.name for c in index._client.get_collections().collections]
+        assert collections == ["muniment-v1-first"]
 
 
 def test_vectors_of_another_length_need_another_collection(tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ class Versions(Transactions):
             else:
                 revised = _revised(row, draft)
                 row.pending = revised.model_dump(mode="json")
-                return to_record(VersionRecord, row).model_copy(update=dict(revised))
+                record = to_record(VersionRecord, row).model_copy(update=dict(revised))
+                until = max(record.effective_until, record.effective_from)
+                return record.model_copy(update={"effective_until": until})
             session.flush()
             return to_record(VersionRecord, row)
 

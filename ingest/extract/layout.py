@@ -13,7 +13,7 @@ from __future__ import annotations
 import bisect
 import functools
 import importlib
-import statistics
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +37,7 @@ _KINDS: dict[str, ElementKind] = {
     "page-footer": "footer",
 }
 """The model's classes; text, picture and formula are paragraphs."""
+_NUMBER = re.compile(r"[^\w\s]*\d[\d.,:/-]*[^\w\s]*")
 _SLACK = 1.0
 _MAX_PIXELS = 16_000_000
 """The model looks at the page at 72 dpi; on a wall-sized page it would look at gigabytes."""
@@ -330,10 +331,9 @@ def _table(
 
 
 def _has_header(rows: list[str]) -> bool:
-    """Take the first row for a header if it has no digit and half of the others have one."""
-    if len(rows) < 2 or any(character.isdigit() for character in rows[0]):
-        return False
-    return statistics.mean(any(map(str.isdigit, row)) for row in rows[1:]) >= 0.5
+    """Take the first row for a header if it has no number and half of the others have one."""
+    numbers = [any(_NUMBER.fullmatch(word) for word in row.split()) for row in rows]
+    return len(rows) > 1 and not numbers[0] and sum(numbers) >= 0.5 * (len(rows) - 1)
 
 
 def _line_box(part: TextLine) -> BoxTuple:

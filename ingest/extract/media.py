@@ -151,5 +151,12 @@ def _is_text(data: bytes) -> bool:
     head = data[:_HEAD]
     if head.startswith(_BOMS):
         return True
-    controls = sum(byte < 0x20 and byte not in _WHITE_CONTROLS and byte != 0 for byte in head)
-    return controls <= _BINARY_SHARE * len(head) and head.count(0) <= _NUL_SHARE * len(head)
+    if head.count(0) > _NUL_SHARE * len(head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        controls = sum(byte < 0x20 and byte not in _WHITE_CONTROLS and byte != 0 for byte in head)
+        return controls <= _BINARY_SHARE * len(head)
+    # Whatever controls stray into it: what is no text is hardly ever UTF-8.
+    return True

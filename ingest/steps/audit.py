@@ -9,7 +9,6 @@ from ingest.audit import AuditFinding, audit_version
 from ingest.errors import FatalError, ItemError
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
-from ingest.steps.index import read_payloads
 from ingest.steps.refusals import refuse
 from schemas.document import Extraction
 from schemas.run import AuditResult, BatchRef, ChunkedVersion, IndexResult, Refusal
@@ -62,7 +61,7 @@ def _points(
     readers keep them until the new ones are published.
     """
     doc_id = version.extracted.fetched.planned.doc_id
-    wanted = {payload.chunk_id for payload in read_payloads(pipeline, version)}
+    wanted = {payload.chunk_id for payload in pipeline.payloads(version)}
     return {
         chunk_id: point
         for chunk_id, point in qdrant.scroll_version(doc_id, version.extracted.version)
@@ -74,7 +73,7 @@ def _findings(
     pipeline: Pipeline, version: ChunkedVersion, points: Mapping[str, Mapping[str, Any]]
 ) -> list[AuditFinding]:
     extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
-    return audit_version(points, read_payloads(pipeline, version), extraction, pipeline.vault)
+    return audit_version(points, pipeline.payloads(version), extraction, pipeline.vault)
 
 
 def _withdraw(

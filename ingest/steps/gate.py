@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ingest.errors import DataQualityError
 from ingest.pipeline import Pipeline
 from ingest.quality.frame import GateInput, WordCover, build_frame
-from ingest.quality.gate import GateResult, check
+from ingest.quality.gate import check
 from ingest.steps.refusals import refuse
 from schemas.base import utc_now
 from schemas.document import Extraction
@@ -28,7 +28,7 @@ def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         return pipeline.finish(ref, "gate", GateStep(), passed=0, refused=0)
     frame = build_frame(_inputs(pipeline, versions))
     checked = check(frame, pipeline.settings.gate, utc_now())
-    result_uri = pipeline.artifacts.write(gate_result_path(pipeline, ref.batch_id), checked)
+    result_uri = pipeline.artifacts.write(pipeline.stage_path(ref.batch_id, "gate-result"), checked)
     passed: list[ChunkedVersion] = []
     refused: list[Refusal] = []
     chunks_refused = 0
@@ -76,21 +76,6 @@ def _refusal(source_key: str, reasons: list[str]) -> DataQualityError:
         f"{source_key}: {'; '.join(reasons)}. Nothing of it was loaded. Correct the source or its "
         "configuration, then retry the item.",
     )
-
-
-def gate_result_path(pipeline: Pipeline, batch_id: str) -> str:
-    """Return where the gate's full result for a batch is kept."""
-    return pipeline.stage_path(batch_id, "gate-result")
-
-
-def read_gate_results(pipeline: Pipeline, batch_ids: Iterable[str]) -> list[GateResult]:
-    """Read the gate's results of the batches that have one."""
-    paths = [gate_result_path(pipeline, batch_id) for batch_id in batch_ids]
-    return [
-        pipeline.artifacts.read(path, GateResult)
-        for path in paths
-        if pipeline.artifacts.exists(path)
-    ]
 
 
 def _inputs(pipeline: Pipeline, versions: tuple[ChunkedVersion, ...]) -> Iterator[GateInput]:

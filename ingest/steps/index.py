@@ -10,7 +10,7 @@ import numpy as np
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
 from schemas.payload import MUTABLE_FIELDS, Payload
-from schemas.run import BatchRef, ChunkedVersion, ChunkRecord, GateStep, IndexResult
+from schemas.run import BatchRef, GateStep, IndexResult
 
 
 def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
@@ -29,7 +29,7 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         with pipeline.index() as qdrant:
             qdrant.ensure()
             for number, version in enumerate(gate.passed, start=1):
-                wanted = read_payloads(pipeline, version)
+                wanted = pipeline.payloads(version)
                 stale = _without_those_in_place(qdrant, wanted)
                 embedded += _load(pipeline, qdrant, stale)
                 new += len(stale)
@@ -40,12 +40,6 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         loaded=gate.passed, points_new=new, points_reused=reused, embedded=embedded
     )
     return pipeline.finish(ref, "index", result, new=new, reused=reused)
-
-
-def read_payloads(pipeline: Pipeline, version: ChunkedVersion) -> list[Payload]:
-    """Read the payloads that the chunk step wrote for a version."""
-    records = pipeline.artifacts.read_lines(version.payloads_uri, ChunkRecord)
-    return [record.payload for record in records]
 
 
 def _without_those_in_place(qdrant: VectorIndex, wanted: Sequence[Payload]) -> list[Payload]:

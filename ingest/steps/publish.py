@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
-from ingest.steps.index import read_payloads
 from ingest.version import PIPELINE_VERSION
 from ingest.versions import Interval, VersionDate, timeline
 from schemas.base import utc_now
@@ -70,7 +69,7 @@ def _clear(pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion) -> 
     earlier run staged and did not publish before their item changed again.
     """
     planned = version.extracted.fetched.planned
-    wanted = {payload.chunk_id for payload in read_payloads(pipeline, version)}
+    wanted = {payload.chunk_id for payload in pipeline.payloads(version)}
     number = version.extracted.version
     qdrant.delete(qdrant.stale_ids(planned.doc_id, number, wanted))
     for record in pipeline.catalog.versions(planned.doc_id):

@@ -154,13 +154,14 @@ class Helper:
         return self.catalog.reserve_version(**values | changes)
 
     def publish(self, record: VersionRecord, **changes: Any) -> None:
-        dates = [
-            VersionDate(other.version, other.effective_from)
+        dates = {
+            other.version: other.effective_from
             for other in self.catalog.versions(record.doc_id)
-            if other.state == "published" or other.version == record.version
-        ]
+            if other.state == "published"
+        }
+        dates[record.version] = record.effective_from
         values: dict[str, Any] = {
-            "intervals": timeline(dates),
+            "intervals": timeline([VersionDate(*entry) for entry in dates.items()]),
             "published_at": self.clock.now,
             "source_key": record.source_key,
             "fingerprint": f"{record.source_key}@{record.doc_sha256[0]}",

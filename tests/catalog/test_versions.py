@@ -122,10 +122,22 @@ def test_a_published_version_whose_date_moves_past_its_end_is_never_backwards(
     helper.published("b.pdf", "b", effective_from=helper.day(2))
     moved = helper.reserve("a.pdf", "a", effective_from=helper.day(9))
     assert moved.effective_from == moved.effective_until == helper.day(9)
+    assert catalog.version("doc-1", 1).effective_from == helper.day(1)
     helper.publish(moved)
     first, second = catalog.versions("doc-1")
     assert (first.effective_from, first.effective_until) == (helper.day(9), OPEN_END)
     assert (second.effective_from, second.effective_until) == (helper.day(2), helper.day(9))
+
+
+def test_refused_metadata_of_a_published_version_is_forgotten(
+    catalog: Catalog, helper: Any
+) -> None:
+    helper.register()
+    before = helper.published("a.pdf", "a", effective_from=helper.day(1))
+    helper.reserve("a.pdf", "a", effective_from=helper.day(9))
+    helper.refuse(source_key="a.pdf")
+    helper.publish(before)
+    assert catalog.version("doc-1", 1).effective_from == helper.day(1)
 
 
 def test_bytes_that_come_back_after_others_are_a_new_version(helper: Any) -> None:

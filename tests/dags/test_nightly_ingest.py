@@ -65,7 +65,7 @@ def test_the_dag_is_wired_as_documented(tmp_path: Path) -> None:
         bag = DagBag("dags")
         assert bag.import_errors == {}, bag.import_errors
         dag = bag.dags["nightly_ingest"]
-        assert dag.timetable.summary == "0 2 * * *", dag.timetable.summary
+        assert dag.schedule == "0 2 * * *", dag.schedule
         assert str(dag.timezone) == "UTC"
         assert not dag.catchup
         assert dag.max_active_runs == 1

@@ -132,7 +132,7 @@ def text_pdf(
         for _ in range(pages):
             page = document.new_page(width=size[0], height=size[1])
             for number, line in enumerate(lines):
-                page.insert_text((40, 60 + 24 * number), line, fontsize=14)
+                page.insert_text((40, 60 + 18 * number), line, fontsize=14)
         return bytes(document.tobytes())
 
 
