@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Literal
 
+from natsort import natsort_key
+
 from ingest.catalog.records import KnownItem
 from ingest.pipeline import Pipeline
 from ingest.version import PIPELINE_VERSION
@@ -170,7 +172,7 @@ def _batches(work: Iterable[PlannedItem], budget: int) -> Iterator[list[PlannedI
         versions.sort(
             key=lambda planned: (
                 planned.item.effective_from or OPEN_END,
-                planned.item.version_label or "",
+                natsort_key(planned.item.version_label or ""),
                 planned.item.source_key,
             )
         )
