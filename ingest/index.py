@@ -11,12 +11,12 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import numpy as np
+from more_itertools import chunked
 from pydantic import TypeAdapter
 from qdrant_client import QdrantClient, models
 
@@ -28,7 +28,6 @@ from ingest.settings import QdrantSettings
 from schemas.base import OPEN_END, UtcDatetime, sha256_text
 from schemas.payload import PAYLOAD_SCHEMA_VERSION, Payload, payload_indexes
 
-_T = TypeVar("_T")
 _INSTANT: TypeAdapter[datetime] = TypeAdapter(UtcDatetime)
 
 _STRICT = models.StrictModeConfig(
@@ -205,7 +204,7 @@ class VectorIndex:
                 not that of its payload; nothing of that batch was sent.
         """
         written = 0
-        for batch in _batches(points, self._settings.upsert_batch):
+        for batch in chunked(points, self._settings.upsert_batch):
             structs = [self._point(*point) for point in batch]
             with translated(self._where):
                 self._client.upsert(self.collection, points=structs, wait=True)
@@ -286,7 +285,7 @@ class VectorIndex:
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete points; ids that do not exist are ignored."""
-        for batch in _batches(ids, self._settings.upsert_batch):
+        for batch in chunked(ids, self._settings.upsert_batch):
             with translated(self._where):
                 self._client.delete(
                     self.collection, models.PointIdsList(points=list(batch)), wait=True
@@ -297,7 +296,7 @@ class VectorIndex:
     def existing(self, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the payloads of those ``ids`` that are in the index, by id."""
         found: dict[str, dict[str, Any]] = {}
-        for batch in _batches(ids, self._settings.upsert_batch):
+        for batch in chunked(ids, self._settings.upsert_batch):
             with translated(self._where):
                 records = self._client.retrieve(self.collection, batch, with_payload=True)
             found.update((str(record.id), record.payload or {}) for record in records)
@@ -388,12 +387,6 @@ def _interval(effective_from: datetime, effective_until: datetime) -> dict[str, 
 def _rfc3339(instant: datetime) -> str:
     """Return ``instant`` as payloads have it; raises ValueError where it has no offset."""
     return str(_INSTANT.dump_python(_INSTANT.validate_python(instant), mode="json"))
-
-
-def _batches(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
 
 
 def _checked_address(url: str) -> str:

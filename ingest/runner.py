@@ -81,7 +81,7 @@ def finish_run(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
 
 
 def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
-    """Run the whole pipeline in this process: source by source, batch by batch.
+    """Run the whole pipeline in this process: list every source, then batch by batch.
 
     A source or a batch that fails is recorded and does not stop the others.
 
@@ -92,19 +92,18 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         pipeline.configuration.source(source_id)
     # A FatalError ends the work; the ledger then says what was left undone.
     with suppress(FatalError):
+        batches: list[BatchRef] = []
         for source_id in source_ids:
-            _run_source(pipeline, source_id)
-    return finish_run(pipeline, source_ids)
-
-
-def _run_source(pipeline: Pipeline, source_id: str) -> None:
-    """Run one source; only a FatalError gets out."""
-    with _others_go_on():
-        for ref in _retrying(plan_source)(pipeline, source_id):
+            with _others_go_on():
+                batches += _retrying(plan_source)(pipeline, source_id)
+        for ref in batches:
             with _others_go_on():
                 for stage in BATCH_STAGES:
                     _retrying(run_stage)(pipeline, stage, ref)
-        _retrying(retire_source)(pipeline, source_id)
+        for source_id in source_ids:
+            with _others_go_on():
+                _retrying(retire_source)(pipeline, source_id)
+    return finish_run(pipeline, source_ids)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ingest.index import SearchHit
     from ingest.proof import Proof
 
-_SNIPPET_CHARS = 240
+_SNIPPET_CHARS = 480
 
 
 def print_status(settings: Settings, console: Console) -> None:

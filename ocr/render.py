@@ -9,8 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pymupdf
 from PIL import Image
+
+from ocr.mupdf import pymupdf
 
 if TYPE_CHECKING:
     from ocr.engine import PixelBox

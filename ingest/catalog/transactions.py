@@ -8,9 +8,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any, TypeVar, cast
 
+from more_itertools import chunked
 from pydantic import BaseModel
 from sqlalchemy import CursorResult, Engine, Update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -137,9 +137,7 @@ def to_record(kind: type[ModelT], row: Base) -> ModelT:
 
 def batches(values: Iterable[T]) -> Iterator[list[T]]:
     """Yield ``values`` in lists that fit one statement."""
-    rest = iter(values)
-    while batch := list(islice(rest, _BATCH)):
-        yield batch
+    return chunked(values, _BATCH)
 
 
 def explain(error: SQLAlchemyError, address: str) -> MunimentError | None:

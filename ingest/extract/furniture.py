@@ -36,6 +36,9 @@ def mark_furniture(contents: list[PageContent]) -> None:
 
 
 def _split(block: Block, content: PageContent, seen: Counter[tuple[Place, str]]) -> Iterator[Block]:
+    if block.rows:  # a row in the margin is still a row
+        yield block
+        return
     rest: list[Line] = []
     for line in block.lines:
         place = _place(line, content)

@@ -9,7 +9,8 @@ rule is small on purpose: a line is a heading if it is nothing but
   whose every word of four letters or more begins with one. A number without a dot or bracket
   ("7 TERMINATION") needs a title in capitals, or "12 Months" would be one.
 
-A title never ends in a digit (a line of a table of contents does) or like the middle of a sentence.
+A title never ends in a digit (a line of a table of contents does), in a small word or "Section" (a
+sentence that goes on in the next line does), or in a comma.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ def clause_level(line: str) -> int | None:
         # "Exhibit A." is how a sentence ends, "EXHIBIT A." is not.
         alone = not title and (line.isupper() or not line.endswith("."))
         if alone or (title and _is_title(title)):
-            return min(_MAX_LEVEL, 1 + label["number"].count("."))
+            return _depth(label["number"])
         return None
     number = _NUMBER.fullmatch(line)
     if not number or not _is_title(number["title"]):
         return None
-    depth = number["number"].count(".") + 1
+    depth = _depth(number["number"])
     if depth == 1 and not number["mark"] and not number["title"].isupper():
         return None
-    return min(_MAX_LEVEL, depth)
+    return depth
 
 
 def numbered_depth(line: str) -> int | None:
@@ -57,15 +58,23 @@ def numbered_depth(line: str) -> int | None:
     line = " ".join(line.split())
     label = _LABEL.match(line)
     if label:
-        return min(_MAX_LEVEL, 1 + label["number"].count("."))
+        return _depth(label["number"])
     number = _NUMBER.match(line)
-    return min(_MAX_LEVEL, number["number"].count(".") + 1) if number else None
+    return _depth(number["number"]) if number else None
+
+
+def _depth(number: str) -> int:
+    # "18.0" is how some contracts write the number of a top clause.
+    return min(_MAX_LEVEL, number.removesuffix(".0").count(".") + 1)
 
 
 def _is_title(title: str) -> bool:
     if not title[0].isupper() or len(title.split()) > _MAX_WORDS:
         return False
     if title[-1].isdigit() or title[-1] in ",;" or "...." in title:
+        return False
+    last = title.split()[-1].strip(".:)")
+    if last.islower() or last.lower() in ("section", "article", "exhibit", "schedule"):
         return False
     words = _LONG_WORD.findall(title)
     return bool(words) and all(word[0].isupper() for word in words)

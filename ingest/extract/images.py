@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from typing import Literal
 
 from PIL import ExifTags, Image, ImageOps, ImageSequence, UnidentifiedImageError
@@ -47,7 +48,11 @@ def read_image(source: SourceBytes) -> Draft:
     # Pillow's own limit only warns or raises at sizes of its choosing; ours is checked per frame.
     Image.MAX_IMAGE_PIXELS = None
     try:
-        with Image.open(io.BytesIO(source.data)) as image:
+        # Pillow warns of odd metadata on stderr; whether the pixels can be read is what counts.
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(io.BytesIO(source.data)) as image,
+        ):
             frames = getattr(image, "n_frames", 1)
             if frames > source.settings.limits.pages:
                 raise too_many_pages(source.name, frames, source.settings.limits.pages)
@@ -63,7 +68,7 @@ def read_image(source: SourceBytes) -> Draft:
 def _read_frame(
     frame: Image.Image, number: int, source: SourceBytes, recogniser: Recogniser
 ) -> PageContent:
-    warnings: list[ExtractionWarning] = []
+    notes: list[ExtractionWarning] = []
     limit = source.settings.limits.pixels_per_page
     if frame.width * frame.height > _DECODE_FACTOR * limit:
         raise ItemError(
@@ -84,7 +89,7 @@ def _read_frame(
         image.height * POINTS_PER_INCH / dpi_y,
     )
     if assumed:
-        warnings.append(
+        notes.append(
             ExtractionWarning(
                 code="resolution_assumed",
                 message="The image states no plausible resolution; its shorter side was taken for "
@@ -98,9 +103,9 @@ def _read_frame(
         words = recogniser.read(rendered)
     except OcrError as error:
         raise_if_memory(error)
-        warnings.append(ExtractionWarning(code="ocr_failed", message=str(error), page=number))
+        notes.append(ExtractionWarning(code="ocr_failed", message=str(error), page=number))
     page = Page(number=number, width=width, height=height, rotation=turn, text_source="ocr")
-    return recognised_content(page, words, rendered, warnings)
+    return recognised_content(page, words, rendered, notes)
 
 
 def _resolution(frame: Image.Image) -> tuple[float, float, bool]:

@@ -11,8 +11,6 @@ blocks become regions of their own, placed by position.
 from __future__ import annotations
 
 import bisect
-import functools
-import importlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +18,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-import pymupdf
-
 from ingest.extract.blocks import Block, Line, RowSpan, line_text
 from ingest.extract.headings import clause_level
+from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple, ElementKind
 
 _KINDS: dict[str, ElementKind] = {
@@ -68,32 +65,12 @@ def layout_regions(page: pymupdf.Page) -> list[Region] | None:
     """Ask the layout model for the regions of ``page`` in reading order; None for huge pages."""
     if page.rect.width * page.rect.height > _MAX_PIXELS:
         return None
-    _load_model()
     with _upright(page) as upright:
         upright.get_layout(return_raw=True)
-        groups: list[dict[str, Any]] = upright.layout_information or []
-        return [_region(group) for group in groups]
-
-
-@functools.cache
-def _load_model() -> None:
-    """Load the model with one thread, so that it gives the same regions on every machine."""
-    import onnxruntime  # type: ignore[import-untyped]  # ships neither stubs nor py.typed
-
-    original = onnxruntime.SessionOptions
-
-    class _OneThread(original):  # type: ignore[misc, valid-type]
-        def __init__(self) -> None:
-            super().__init__()
-            self.intra_op_num_threads = 1
-            self.inter_op_num_threads = 1
-
-    # Importing pymupdf.layout loads its models with options that it makes itself.
-    onnxruntime.SessionOptions = _OneThread
-    try:
-        importlib.import_module("pymupdf.layout")
-    finally:
-        onnxruntime.SessionOptions = original
+        groups: list[dict[str, Any]] | None = upright.layout_information
+    if groups is None:
+        raise ImportError("pymupdf.layout could not be imported")
+    return [_region(group) for group in groups]
 
 
 @contextmanager

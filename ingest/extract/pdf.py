@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pymupdf
-
 from ingest.errors import ItemError
 from ingest.extract.assemble import assemble
 from ingest.extract.decode import clean
@@ -17,6 +15,7 @@ from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
 from ingest.extract.pdf_page import PDF_ERRORS, PageReader
 from ingest.extract.scans import Recogniser
+from ocr.mupdf import pymupdf
 from schemas.document import ExtractionWarning
 
 _MAX_MESSAGES = 5

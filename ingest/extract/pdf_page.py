@@ -19,8 +19,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import pymupdf
-
 from ingest.extract.blocks import Block, PageContent, PageWord, clamp, split_word
 from ingest.extract.decode import clean
 from ingest.extract.faults import raise_if_memory
@@ -28,6 +26,7 @@ from ingest.extract.layout import Region, TextLine, blocks_in_order, layout_regi
 from ingest.extract.scans import LOW_CONFIDENCE, Recogniser, confidence_of, recognised_blocks
 from ingest.settings import ExtractionSettings
 from ocr.engine import OcrError, OcrWord
+from ocr.mupdf import pymupdf
 from ocr.render import RenderedPage, image_coverage, render_page
 from ocr.routing import Reason, needs_ocr, prefer_recognised
 from schemas.document import BoxTuple, ExtractionWarning, Page

@@ -1,7 +1,7 @@
 """Plain text and Markdown: the text is the file's own, character for character.
 
-A block is a run of lines without a blank one between them. A first line that is a clause heading is
-a block of its own, and so is every Markdown heading. The marks (``##``, ``-``) stay in the text and
+A block is a run of lines without a blank one between them. A line that is a clause heading is a
+block of its own, and so is every Markdown heading. The marks (``##``, ``-``) stay in the text and
 in the element: they are characters of the document.
 """
 
@@ -83,12 +83,23 @@ def _parts(
     if markdown and (atx := _ATX.match(block[0].text)) and len(block) == 1:
         yield "heading", len(atx[1]), block
         return
-    level = clause_level(block[0].text)
-    if level is not None:
-        yield "heading", level, block[:1]
-        block = block[1:]
-    if block:
-        yield "list_item" if markdown and _BULLET.match(block[0].text) else "paragraph", None, block
+    rest: list[_Line] = []
+    for line in block:
+        level = clause_level(line.text)
+        # In the middle of a block only capitals are sure: "Schedule 2" is how a reference wraps.
+        if level is not None and (line is block[0] or line.text.isupper()):
+            if rest:
+                yield _role(rest, markdown=markdown), None, rest
+                rest = []
+            yield "heading", level, [line]
+        elif rest or line.text.strip():
+            rest.append(line)
+    if rest:
+        yield _role(rest, markdown=markdown), None, rest
+
+
+def _role(lines: list[_Line], *, markdown: bool) -> ElementKind:
+    return "list_item" if markdown and _BULLET.match(lines[0].text) else "paragraph"
 
 
 def _indent(text: str) -> int:

@@ -140,7 +140,8 @@ def _outcome(
         extraction = Extraction.model_validate_json(place.read_bytes())
         place.unlink()
         return ExtractOutcome(key=job.key, extraction=extraction)
-    _end_leftovers(place)
+    if isinstance(error, (TimeoutError, ProcessExpired)):
+        _end_leftovers(place)
     if isinstance(error, MunimentError):
         raise error
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
@@ -185,6 +186,6 @@ def _explain(error: BaseException, name: str, settings: ExtractionSettings) -> t
 
 
 def _end_leftovers(place: Path) -> None:
-    """End what the worker of a failed job started and left running, such as Tesseract."""
+    """End what a worker that is no more started and left running, such as Tesseract."""
     with suppress(FileNotFoundError, ValueError, ProcessLookupError, PermissionError):
         os.killpg(int(place.with_suffix(".pid").read_text()), signal.SIGKILL)

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from more_itertools import chunked
 
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
 from schemas.payload import MUTABLE_FIELDS, Payload
 from schemas.run import BatchRef, GateStep, IndexResult
+
+_EMBEDDED_AT_ONCE = 1024
 
 
 def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
@@ -28,12 +31,20 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     if gate.passed:
         with pipeline.index() as qdrant:
             qdrant.ensure()
-            for number, version in enumerate(gate.passed, start=1):
+            to_write: list[list[Payload]] = []
+            for version in gate.passed:
                 wanted = pipeline.payloads(version)
-                stale = _without_those_in_place(qdrant, wanted)
-                embedded += _load(pipeline, qdrant, stale)
-                new += len(stale)
-                reused += len(wanted) - len(stale)
+                to_write.append(_without_those_in_place(qdrant, wanted))
+                reused += len(wanted) - len(to_write[-1])
+            # The whole batch at once: the model sorts texts by length, so long lists cost less.
+            vectors, embedded = _vectors(pipeline, [one for some in to_write for one in some])
+            for number, (version, payloads) in enumerate(
+                zip(gate.passed, to_write, strict=True), start=1
+            ):
+                new += qdrant.upsert(
+                    (payload.chunk_id, vectors[payload.text_sha256], payload)
+                    for payload in payloads
+                )
                 key = version.extracted.fetched.planned.item.source_key
                 pipeline.advance(ref, "index", number, len(gate.passed), key)
     result = IndexResult(
@@ -61,18 +72,16 @@ def fixed_fields(point: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in point.items() if name not in MUTABLE_FIELDS}
 
 
-def _load(pipeline: Pipeline, qdrant: VectorIndex, payloads: Sequence[Payload]) -> int:
-    """Embed what is new to this model, upsert all, and return how many texts were embedded."""
-    if not payloads:
-        return 0
+def _vectors(pipeline: Pipeline, payloads: Sequence[Payload]) -> tuple[dict[str, np.ndarray], int]:
+    """Return a vector for each text by its hash, and how many had to be embedded now."""
     model = pipeline.settings.embedding_model
     texts = {payload.text_sha256: payload.text for payload in payloads}
-    vectors = pipeline.catalog.embeddings(model, list(texts))
+    vectors = dict(pipeline.catalog.embeddings(model, list(texts)))
     missing = [digest for digest in texts if digest not in vectors]
-    if missing:
-        made = pipeline.embedder.embed([texts[digest] for digest in missing])
-        fresh: dict[str, np.ndarray] = dict(zip(missing, made, strict=True))
+    # Stored a part at a time, so that a crash loses little of what was paid for.
+    for part in chunked(missing, _EMBEDDED_AT_ONCE):
+        made = pipeline.embedder.embed([texts[digest] for digest in part])
+        fresh = dict(zip(part, made, strict=True))
         pipeline.catalog.store_embeddings(model, fresh)
-        vectors = {**vectors, **fresh}
-    qdrant.upsert((payload.chunk_id, vectors[payload.text_sha256], payload) for payload in payloads)
-    return len(missing)
+        vectors.update(fresh)
+    return vectors, len(missing)

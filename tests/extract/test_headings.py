@@ -22,6 +22,8 @@ from ingest.extract.headings import clause_level, numbered_depth
         ("Schedule A", 1),
         ("EXHIBIT A.", 1),
         ("Appendix 2 Data Processing", 1),
+        ("18.0 MISCELLANEOUS.", 1),
+        ("2.02 LOCATION.", 2),
     ],
 )
 def test_clause_headings(line: str, level: int) -> None:
@@ -45,6 +47,8 @@ def test_clause_headings(line: str, level: int) -> None:
         "Schedule A attached hereto and made a part hereof",
         "1. " + "Very Long Title " * 10,
         "3.14 per cent of the price",
+        "9. Resolution of",
+        "4. Section",
         "19.99",
     ],
 )

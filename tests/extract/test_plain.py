@@ -27,7 +27,7 @@ PIECES = st.sampled_from(
             "\0",
             "\ufeff",
         ),
-        *("#", "## ", "- ", "1) ", "```\n", "7. TERMINATION"),
+        *("#", "## ", "- ", "1) ", "```\n", "7. TERMINATION", "\n7. TERMINATION\n"),
         *("e\u0301", "👩‍👩‍👧", "ﬁ", "条款", "שלום", "½"),
     ]
 )
@@ -73,6 +73,17 @@ def test_blocks_are_paragraphs_and_clause_headings_stand_alone() -> None:
     assert [e.level for e in extraction.elements if e.level] == [1, 2]
     assert extraction.language == "en"
     assert extraction.title is None
+
+
+def test_headings_in_capitals_split_a_block() -> None:
+    text = "They agree as follows:\nARTICLE I\nCREDIT TERMS\nSECTION 1.1. LINE\nas in\nSchedule 2\n"
+    assert kinds(read(text.encode(), "credit.txt")) == [
+        ("paragraph", "They agree as follows:"),
+        ("heading", "ARTICLE I"),
+        ("paragraph", "CREDIT TERMS"),
+        ("heading", "SECTION 1.1. LINE"),
+        ("paragraph", "as in\nSchedule 2"),
+    ]
 
 
 def test_markdown_headings_lists_and_fences() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from extract.checks import image_bytes, page_image, text_pdf
+from PIL import Image
 
 from ingest.errors import ConfigurationError, FatalError
 from ingest.extract.sandbox import ExtractJob, ExtractOutcome, extract_all
@@ -147,14 +148,14 @@ def test_a_worker_that_leaves_quietly(tmp_path: Path) -> None:
 
 
 def test_memory_is_limited_for_real(tmp_path: Path) -> None:
-    picture = page_image(text_pdf(), 200).convert("RGB").resize((12_000, 9_000))
-    jobs = [
-        job(tmp_path, "big.png", image_bytes(picture, "PNG", dpi=(2400, 2400))),
-        job(tmp_path, "good.txt", b"Good words."),
-    ]
-    outcomes = run(jobs, settings_of(workers=1, memory_bytes=400 * 1024**2))
-    assert outcomes["big.png"].error_code == "extraction_out_of_memory"
-    assert outcomes["good.txt"].extraction is not None
+    bomb = Image.new("1", (20_000, 20_000), 1)
+    data = image_bytes(bomb, "TIFF", compression="group4", dpi=(2400, 2400))
+    assert len(data) < 1024**2
+    jobs = [job(tmp_path, "bomb.tif", data), job(tmp_path, "good.pdf", text_pdf())]
+    outcomes = run(jobs, settings_of(workers=1, memory_bytes=1024**3))
+    assert outcomes["bomb.tif"].error_code == "extraction_out_of_memory"
+    assert "1.0 GiB" in (outcomes["bomb.tif"].error_message or "")
+    assert outcomes["good.pdf"].extraction is not None
 
 
 def test_what_concerns_all_documents_stops_the_run(tmp_path: Path) -> None:
@@ -165,11 +166,12 @@ def test_what_concerns_all_documents_stops_the_run(tmp_path: Path) -> None:
     assert "apt-get install tesseract-ocr-xyz" in caught.value.message
 
 
-def test_workers_that_cannot_start(tmp_path: Path) -> None:
-    jobs = [job(tmp_path, "a.txt", b"words")]
-    with pytest.raises((FatalError, AssertionError)) as caught:
-        run(jobs, settings_of(memory_bytes=20 * 1024**2))
-    assert "MEMORY_BYTES" in str(caught.value)
+def test_workers_that_cannot_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os; os._exit(3)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(FatalError) as caught:
+        run([job(tmp_path, "a.txt", b"words")], settings_of())
+    assert caught.value.code == "extraction_workers_failed"
 
 
 def test_a_consumer_may_stop_early(tmp_path: Path) -> None:

@@ -146,5 +146,5 @@ def test_a_fatal_error_ends_the_run_and_the_ledger_says_what_was_left(
     lines = {line.source_id: line for line in ledger.lines}
     assert lines["reports"].stopped_in == ("index",)
     assert "No space left" in (lines["reports"].error or "")
-    assert lines["later"].stopped_in == ("plan",)
+    assert lines["later"].stopped_in == ("fetch",)
     assert not ledger.balanced
