@@ -19,6 +19,7 @@ from great_expectations.expectations.core.expect_column_values_to_match_regex im
     ExpectColumnValuesToMatchRegex,
 )
 from great_expectations.expectations.expectation import Expectation
+from great_expectations.expectations.row_conditions import Column, ComparisonCondition
 
 from ingest.quality.expectations import ExpectFieldsToBePresent
 from ingest.quality.results import Severity
@@ -28,7 +29,14 @@ DATA_ENGINEER = "data engineer"
 LICENCE_REVIEWER = "licence reviewer"
 RETRIEVAL_ENGINEER = "retrieval engineer"
 
+NOT_BLANK = r"\S"
+
 _WORDS = (("min_value", "at least"), ("max_value", "at most"))
+
+
+def equals(column: str, value: bool | str) -> ComparisonCondition:
+    """Return the condition that limits an expectation to rows with ``value`` in ``column``."""
+    return Column(column) == value
 
 
 def about(

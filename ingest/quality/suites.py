@@ -7,7 +7,7 @@ what the guarantees say of chunks, versions and the batch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
 import great_expectations as gx
 from great_expectations.expectations.core.expect_column_pair_values_a_to_be_greater_than_b import (
@@ -38,26 +38,22 @@ from great_expectations.expectations.core.expect_column_values_to_not_match_rege
     ExpectColumnValuesToNotMatchRegex,
 )
 from great_expectations.expectations.expectation import Expectation
-from great_expectations.expectations.row_conditions import Column, ComparisonCondition
+from great_expectations.expectations.row_conditions import Column
 
 from ingest.quality import expectations as own
 from ingest.quality.contract import (
-    LICENCE_REVIEWER,
+    NOT_BLANK,
     RETRIEVAL_ENGINEER,
     about,
     contract_expectations,
+    equals,
 )
-from ingest.quality.frame import PAYLOAD_COLUMNS
+from ingest.quality.terms import date_expectations, term_expectations
 from ingest.settings import GateSettings
-from schemas.base import OPEN_END
-
-EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
-"""Documents in force earlier than this are, as far as we have seen, misread dates."""
 
 UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 """RFC 9562 §4, in lower case."""
 UUID5 = UUID.replace("[1-8]", "5")
-NOT_BLANK = r"\S"
 
 VERSION_FIELDS = (
     "doc_sha256",
@@ -89,8 +85,8 @@ def chunk_suite(settings: GateSettings, now: datetime) -> gx.ExpectationSuite:
         *_identity(),
         *_offsets(),
         *_pages(),
-        *_dates(now),
-        *_terms(now),
+        *date_expectations(now),
+        *term_expectations(now),
         *_model(),
         *_legibility(settings),
     ]
@@ -100,12 +96,8 @@ def chunk_suite(settings: GateSettings, now: datetime) -> gx.ExpectationSuite:
     )
 
 
-def _where(column: str, value: bool | str) -> ComparisonCondition:
-    return Column(column) == value
-
-
-_PAGED = _where("has_pages", True)
-_UNPAGED = _where("has_pages", False)
+_PAGED = equals("has_pages", True)
+_UNPAGED = equals("has_pages", False)
 
 
 def _identity() -> Iterator[Expectation]:
@@ -254,94 +246,6 @@ def _pages() -> Iterator[Expectation]:
             "A chunk without pages should say where it is: a row, a paragraph or a link.",
             guarantee=11,
             severity="warning",
-        ),
-    )
-
-
-def _dates(now: datetime) -> Iterator[Expectation]:
-    """Dates: instants that documents can have (guarantee 5), and none published yet (8)."""
-    for name, kind in PAYLOAD_COLUMNS.items():
-        if kind == "instant":
-            yield ExpectColumnValuesToBeBetween(
-                column=name,
-                min_value=EARLIEST,
-                max_value=OPEN_END,
-                **about(
-                    f"{name}_out_of_range",
-                    f"{name} must lie between {EARLIEST:%Y-%m-%d} and {OPEN_END:%Y-%m-%d}.",
-                    guarantee=5,
-                ),
-            )
-    yield ExpectColumnPairValuesAToBeGreaterThanB(
-        column_A="effective_until",
-        column_B="effective_from",
-        or_equal=True,
-        ignore_row_if="neither",
-        **about(
-            "effective_backwards",
-            "The effective interval must not end before it begins.",
-            guarantee=5,
-        ),
-    )
-    yield ExpectColumnValuesToBeNull(
-        column="published_at",
-        **about(
-            "published_before_gate",
-            "No reader may see a chunk before its version is published whole.",
-            guarantee=8,
-        ),
-    )
-    yield ExpectColumnValuesToBeBetween(
-        column="effective_from",
-        max_value=now,
-        **about(
-            "not_yet_effective",
-            "The version should be in force: default filters leave out what is not yet.",
-            guarantee=5,
-            severity="info",
-        ),
-    )
-
-
-def _terms(now: datetime) -> Iterator[Expectation]:
-    """Licence and access: there, whole and valid (guarantee 6)."""
-    for column, name, condition, description in (
-        ("licence_id", "licence", None, "Every chunk must name its licence."),
-        (
-            "attribution_text",
-            "attribution",
-            _where("attribution_required", True),
-            "Where attribution is required its text must be there.",
-        ),
-        (
-            "client_id",
-            "client",
-            _where("confidentiality", "client"),
-            "What is confidential to a client must name the client.",
-        ),
-    ):
-        # Two expectations, since GX asks nothing of nulls but whether they may be there.
-        yield ExpectColumnValuesToNotBeNull(
-            column=column,
-            row_condition=condition,
-            **about(f"{name}_missing", description, guarantee=6, owner=LICENCE_REVIEWER),
-        )
-        yield ExpectColumnValuesToMatchRegex(
-            column=column,
-            regex=NOT_BLANK,
-            row_condition=condition,
-            **about(f"{name}_blank", description, guarantee=6, owner=LICENCE_REVIEWER),
-        )
-    yield ExpectColumnValuesToBeBetween(
-        column="licence_valid_until",
-        min_value=now,
-        strict_min=True,
-        **about(
-            "licence_expired",
-            "The licence should be valid: readers get nothing under an expired one.",
-            guarantee=6,
-            severity="warning",
-            owner=LICENCE_REVIEWER,
         ),
     )
 
