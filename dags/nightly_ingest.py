@@ -149,6 +149,13 @@ def nightly_ingest() -> None:
         get_current_context()["source_id"] = source_id  # type: ignore[typeddict-unknown-key]  # for the label
         retire_source(_pipeline(), source_id)
 
+    @task(trigger_rule="all_done", execution_timeout=timedelta(hours=4), pool="index")
+    def recheck() -> None:
+        """Read back a share of what was published before, and prove it again."""
+        from ingest.runner import recheck_share
+
+        recheck_share(_pipeline())
+
     @task(trigger_rule="all_done", execution_timeout=timedelta(hours=1), outlets=[VERSIONS])
     def report(source_ids: list[str], outlet_events: Any = None) -> None:
         """Close the ledger, tell which documents changed, and fail if anything went wrong."""
@@ -166,7 +173,7 @@ def nightly_ingest() -> None:
     planned = plan.expand(source_id=source_ids)
     processed = batch.expand(ref=batches(planned))
     retired = retire.expand(source_id=source_ids)
-    processed >> retired >> report(source_ids)
+    processed >> retired >> recheck() >> report(source_ids)
 
 
 nightly_ingest()

@@ -126,6 +126,8 @@ def print_ledger(console: Console, ledger: Ledger, places: Sequence[tuple[str, s
     for line in ledger.lines:
         if line.error:
             console.print(f"[red]{escape(line.source_id)}: {escape(line.error)}[/red]")
+    for finding in ledger.unprovable:
+        console.print(f"[red]not provable: {escape(finding)}[/red]")
     for alert in ledger.alerts:
         console.print(f"[yellow]alert: {escape(alert)}[/yellow]")
     for name, place in places:

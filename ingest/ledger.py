@@ -20,6 +20,7 @@ from schemas.run import (
     Ledger,
     LedgerLine,
     PublishResult,
+    RecheckResult,
     RetireResult,
     SourcePlan,
     Stage,
@@ -46,13 +47,24 @@ def build_ledger(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     """
     plans = {plan.source_id: plan for plan in pipeline.plans()}
     started_at = pipeline.catalog.start_run(pipeline.run_id, utc_now())
+    path = recheck_path(pipeline.run_id)
+    rechecked = RecheckResult(versions=0, points=0)
+    if pipeline.artifacts.exists(path):
+        rechecked = pipeline.artifacts.read(path, RecheckResult)
     return Ledger(
         run_id=pipeline.run_id,
         started_at=started_at,
         finished_at=utc_now(),
         lines=tuple(_line(pipeline, source_id, plans.get(source_id)) for source_id in source_ids),
         alerts=tuple(alert for plan in plans.values() for alert in plan.alerts),
+        unprovable=rechecked.findings,
+        points_rechecked=rechecked.points,
     )
+
+
+def recheck_path(run_id: str) -> str:
+    """Return where the run's recheck is kept."""
+    return f"runs/{run_id}/recheck.json"
 
 
 def failure_path(pipeline: Pipeline, batch_id: str) -> str:

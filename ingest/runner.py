@@ -70,6 +70,15 @@ def retire_source(pipeline: Pipeline, source_id: str) -> None:
             finished(len(result.retired), f"{len(result.restored)} restored")
 
 
+def recheck_share(pipeline: Pipeline) -> None:
+    """Read back tonight's share of what was published before."""
+    from ingest.steps.recheck import recheck
+
+    with _recorded(pipeline, "recheck", "all", None) as finished:
+        result = recheck(pipeline, utc_now())
+        finished(result.versions, f"{result.points} points, {len(result.findings)} not proved")
+
+
 def finish_run(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     """Write the ledger and the report."""
     from ingest.steps.report import report
@@ -103,6 +112,8 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         for source_id in source_ids:
             with _others_go_on():
                 _retrying(retire_source)(pipeline, source_id)
+        with _others_go_on():
+            _retrying(recheck_share)(pipeline)
     return finish_run(pipeline, source_ids)
 
 
@@ -122,6 +133,8 @@ def exit_status(ledger: Ledger) -> int:
 
     Quarantined items are no failure of the run: they are accounted for.
     """
+    if ledger.unprovable:
+        return FatalError.exit_status
     stages = {stage for line in ledger.lines for stage in line.stopped_in}
     if stages == {"gate"}:
         return DataQualityError.exit_status
@@ -140,6 +153,7 @@ def raise_if_failed(ledger: Ledger) -> None:
     if status == 0:
         return
     reasons = [f"{line.source_id}: {line.error}" for line in ledger.lines if line.error]
+    reasons += ledger.unprovable
     message = "; ".join(reasons) or "the ledger does not balance"
     if status == DataQualityError.exit_status:
         raise DataQualityError("gate_stopped", message)

@@ -103,6 +103,8 @@ class Settings(BaseSettings):
     artifacts_url: str | None = None
     embedding_model: str = EMBEDDED_MODEL
     """A sentence-transformers model: the embedded one, a hub name, or a folder."""
+    recheck_nights: Annotated[int, Field(ge=1)] = 30
+    """Every published point is read back and proved again once in this many nights."""
     batch_cost: Annotated[int, Field(ge=1)] = 40
     """Estimated pages in one batch."""
     qdrant: QdrantSettings = QdrantSettings()

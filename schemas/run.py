@@ -11,7 +11,17 @@ from schemas.payload import Payload
 from schemas.source import Item, ListingProblem
 
 Stage = Literal[
-    "plan", "fetch", "extract", "chunk", "gate", "index", "audit", "publish", "retire", "report"
+    "plan",
+    "fetch",
+    "extract",
+    "chunk",
+    "gate",
+    "index",
+    "audit",
+    "publish",
+    "retire",
+    "recheck",
+    "report",
 ]
 
 
@@ -197,6 +207,15 @@ class RetireResult(Model):
     points_retired: int = 0
 
 
+class RecheckResult(Model):
+    """What reading back a share of the published points found."""
+
+    versions: int
+    points: int
+    findings: tuple[str, ...] = ()
+    """What can no longer be proved, in sentences for people."""
+
+
 class BatchFailure(Model):
     """Why a batch went no further."""
 
@@ -254,6 +273,10 @@ class Ledger(Model):
     finished_at: UtcDatetime | None = None
     lines: tuple[LedgerLine, ...] = ()
     alerts: tuple[str, ...] = ()
+    unprovable: tuple[str, ...] = ()
+    """Published points that were read back and can no longer be proved."""
+    points_rechecked: int = 0
+    """Points published by earlier runs that were read back and proved again."""
 
     @computed_field  # type: ignore[prop-decorator]  # pydantic's documented use of property
     @property
