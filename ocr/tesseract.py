@@ -1,4 +1,4 @@
-"""Tesseract, through its command line: best on clean contract prose (shared/FACTS.md)."""
+"""Tesseract, through its command line: the default engine, best on clean printed prose."""
 
 from __future__ import annotations
 
