@@ -19,6 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from ingest.extract.blocks import Block, Line, RowSpan, line_text
+from ingest.extract.columns import by_column
 from ingest.extract.headings import clause_level
 from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple, ElementKind
@@ -70,7 +71,7 @@ def layout_regions(page: pymupdf.Page) -> list[Region] | None:
         groups: list[dict[str, Any]] | None = upright.layout_information
     if groups is None:
         raise ImportError("pymupdf.layout could not be imported")
-    return [_region(group) for group in groups]
+    return by_column([_region(group) for group in groups])
 
 
 @contextmanager
