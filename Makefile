@@ -17,7 +17,7 @@ run: setup
 	@$(VENV)/muniment run --airflow
 
 test: lint
-	@$(VENV)/python -m pytest -n logical --dist loadfile
+	@$(VENV)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	@$(VENV)/ruff format --check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -9,6 +10,10 @@ from ingest.boundaries import cluster_at
 from schemas.document import Element, ElementKind, Extraction, TableRow
 
 _HEADINGS: frozenset[ElementKind] = frozenset({"title", "heading"})
+
+
+_MARKS = re.compile(r"^#{1,6} +| +#+$")
+"""CommonMark §4.2, ATX headings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def blocks_of(extraction: Extraction) -> list[Block]:
             heading = _Heading(
                 # A title stands above headings of its own level.
                 depth=((element.level if element else None) or 1, kind == "heading"),
-                text=" ".join(run.split()),
+                text=_name(run, extraction.media_type),
                 start=start,
             )
             above = [other for other in above if other.depth < heading.depth] + [heading]
@@ -108,6 +113,12 @@ def blocks_of(extraction: Extraction) -> list[Block]:
             )
         )
     return blocks
+
+
+def _name(heading: str, media_type: str) -> str:
+    """Return a heading as it names its section: on one line, without Markdown's marks."""
+    name = " ".join(heading.split())
+    return _MARKS.sub("", name) if media_type == "text/markdown" else name
 
 
 def _top(above: list[_Heading]) -> int:

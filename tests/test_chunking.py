@@ -18,7 +18,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from ingest.blocks import blocks_of
 from ingest.chunking import Chunker
 from ingest.errors import ConfigurationError, ItemError
-from ingest.settings import ChunkingSettings
+from ingest.extract import extract
+from ingest.settings import ChunkingSettings, ExtractionSettings
 from ingest.tokens import TokenCounter
 from schemas.chunk import Chunk, Locator
 from schemas.document import Element, Extraction, Page, TableRow, Word
@@ -717,3 +718,11 @@ def test_a_large_contract_is_chunked_at_a_megabyte_in_seconds(corpus: Path) -> N
     assert len(chunks) > 800
     # It takes under a second; the bound only catches another order of growth.
     assert seconds < 15
+
+
+def test_a_markdown_heading_names_its_section_without_its_marks() -> None:
+    text = "## 2. Fees ##\n\nFees are invoiced quarterly in advance and payable within thirty days."
+    extraction = extract(text.encode(), name="a.md", settings=ExtractionSettings())
+    (chunk,) = Chunker(counter(), ChunkingSettings()).chunk(extraction)
+    assert chunk.text == text
+    assert chunk.section == ("2. Fees",)

@@ -18,6 +18,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
+_TAKES_MARK = frozenset({"utf-8-sig", "utf-16", "utf-32"})
+
 
 def clean(text: str) -> str:
     """Return ``text`` without NUL characters and lone surrogates."""
@@ -50,10 +52,12 @@ def decode(data: bytes, encoding: str | None = None) -> tuple[str, list[Extracti
 def _decode(data: bytes, encoding: str | None, warnings: list[ExtractionWarning]) -> str:
     given = encoding or next((name for bom, name in _BOMS if data.startswith(bom)), None)
     if given is not None:
+        # A mark that the codec takes away itself may be followed by one that is text.
+        mark = "" if codecs.lookup(given).name in _TAKES_MARK else "\ufeff"
         try:
-            return data.decode(given).removeprefix("\ufeff")
+            return data.decode(given).removeprefix(mark)
         except UnicodeDecodeError:
-            text = data.decode(given, errors="replace").removeprefix("\ufeff")
+            text = data.decode(given, errors="replace").removeprefix(mark)
             lost = text.count("\ufffd")
             warnings.append(
                 ExtractionWarning(

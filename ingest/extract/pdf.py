@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ingest.errors import ItemError
@@ -107,15 +108,16 @@ def _last_message() -> str:
     return clean(pymupdf.TOOLS.mupdf_warnings().rpartition("\n")[2])
 
 
+_FILE_NAME = re.compile(r"\.[A-Za-z]{2,4}$")
 _NO_TITLE = ("untitled", "microsoft word - ", "powerpoint presentation", "document", "scan")
 
 
 def _metadata_title(metadata: dict[str, Any]) -> str | None:
     """Return the title in the metadata unless it is one that software made up."""
     title = _plain(metadata.get("title"))
-    if title is None or title.lower().startswith(_NO_TITLE) or not any(map(str.isalpha, title)):
+    if title is None or title.lower().startswith(_NO_TITLE) or _FILE_NAME.search(title):
         return None
-    return title
+    return title if any(map(str.isalpha, title)) else None
 
 
 def _plain(value: str | None) -> str | None:

@@ -104,8 +104,9 @@ def test_title_and_author_from_the_metadata() -> None:
         document.set_metadata({"title": " Master\nAgreement ", "author": "Jane Roe"})
         extraction = read(bytes(document.tobytes()), "a.pdf")
         assert (extraction.title, extraction.author) == ("Master Agreement", "Jane Roe")
-        document.set_metadata({"title": "Microsoft Word - x.doc"})
-        assert read(bytes(document.tobytes()), "a.pdf").title is None
+        for made_up in ("Microsoft Word - x", "Untitled", "scan 3.png", "10811.exe", "12-34"):
+            document.set_metadata({"title": made_up})
+            assert read(bytes(document.tobytes()), "a.pdf").title is None
 
 
 def test_hidden_annotations_are_not_text(corpus: Path) -> None:
