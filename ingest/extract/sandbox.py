@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, as_completed
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from pebble import ProcessExpired, ProcessPool
@@ -24,6 +23,7 @@ from pydantic import Field
 
 from ingest.errors import FatalError, ItemError, MunimentError
 from ingest.extract.faults import is_out_of_memory
+from ingest.extract.scratch import scratch_folder
 from ingest.extract.spawn import CleanSpawnContext
 from ingest.settings import ExtractionSettings
 from schemas.base import Model
@@ -74,7 +74,7 @@ def extract_all(
     """
     if not jobs:
         return
-    with TemporaryDirectory(prefix="muniment-extract-") as folder:
+    with scratch_folder() as folder:
         pool = ProcessPool(
             max_workers=min(settings.workers, len(jobs)),
             max_tasks=_MAX_TASKS,
@@ -85,7 +85,7 @@ def extract_all(
         try:
             places: dict[Future[_Report], tuple[ExtractJob, Path]] = {}
             for number, job in enumerate(jobs):
-                place = Path(folder) / str(number)
+                place = folder / str(number)
                 future = pool.schedule(
                     _work, args=(job, settings, str(place)), timeout=settings.limits.seconds
                 )
