@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Set before anything imports a library that reads them.
 os.environ.update(HF_HUB_OFFLINE="1", DO_NOT_TRACK="1", OMP_THREAD_LIMIT="1")
@@ -15,6 +16,12 @@ for name in list(os.environ):
 
 ROOT = Path(__file__).parents[1]
 
+
+# The same examples each time, so that a change is judged by itself; "explore" looks for new ones:
+# pytest --hypothesis-profile=explore. No deadlines: a busy machine is not a fault.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None, max_examples=2_000)
+settings.load_profile("steady")
 
 LONGEST = ("test_crash.py", "dags/test_nightly_ingest.py", "test_corpus.py", "test_end_to_end.py")
 """Started first, so that no core waits for another at the end."""

@@ -67,7 +67,7 @@ def test_clusters(text: str, position: int, cluster: tuple[int, int]) -> None:
     assert cluster_at(text, position) == cluster
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(texts())
 def test_clusters_are_those_of_a_scan_of_the_whole(text: str) -> None:
     for match in regex.finditer(r"\X", text):
@@ -96,7 +96,7 @@ def test_cut_inside(text: str, limit: int, first: str) -> None:
     assert text[: cut_inside(text, 0, limit)] == first
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(texts())
 def test_a_cut_goes_forward_and_stays_within_its_limit(text: str) -> None:
     for limit in range(1, len(text), 7):

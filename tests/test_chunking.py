@@ -250,7 +250,7 @@ def test_a_long_list_of_headings_is_cut_between_them() -> None:
     assert all(made.text.endswith("book") for made in chunks)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.tuples(st.integers(1, 3), st.lists(st.integers(1, 90), max_size=5)),
@@ -636,7 +636,7 @@ def byte_counter(tmp_path_factory: pytest.TempPathFactory) -> TokenCounter:
     return TokenCounter(str(folder))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(extraction=extractions(), sizes=chunking_settings())
 def test_guarantees_hold_where_parts_have_other_tokens_than_the_whole(
     byte_counter: TokenCounter, extraction: Extraction, sizes: ChunkingSettings

@@ -18,11 +18,8 @@ from schemas.chunk import Chunk
 from schemas.document import Element, Extraction
 from schemas.identity import chunk_id, document_id, encode_parts
 
-# Examples are the same in each run: a gate that fails by chance is soon ignored.
 often = settings(
     max_examples=250,
-    deadline=None,
-    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -61,7 +58,7 @@ def test_the_same_twice(extraction: Extraction, sizes: ChunkingSettings) -> None
 parts = st.lists(st.one_of(st.text("abi_:01s2", max_size=4), st.integers(-20, 20)), max_size=4)
 
 
-@settings(max_examples=500, derandomize=True)
+@settings(max_examples=500)
 @given(st.lists(parts, max_size=8))
 def test_encoding_of_parts_is_injective(sequences: list[list[str | int]]) -> None:
     for one, other in combinations(sequences, 2):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from extract.checks import check_invariants
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.extract import EXTRACTOR_VERSION
@@ -65,7 +65,6 @@ def extraction_of(contents: list[PageContent]) -> Extraction:
 
 
 @given(documents(), st.booleans())
-@settings(deadline=None)
 def test_any_blocks_make_a_valid_extraction(contents: list[PageContent], split: bool) -> None:
     texts = sorted(
         word.text
@@ -162,7 +161,6 @@ def test_rows_of_a_table_cover_its_lines() -> None:
 
 
 @given(st.tuples(SIDES, SIDES, SIDES, SIDES))
-@settings(deadline=None)
 def test_clamped_boxes_are_inside_and_hold_what_was_inside(
     box: tuple[float, float, float, float],
 ) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from extract.checks import check_invariants, codes, kinds, read
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.extract import EXTRACTOR_VERSION, media
@@ -46,7 +46,6 @@ def extraction_of(data: bytes, draft: Draft, media_type: str) -> Extraction:
 
 
 @given(TEXTS, st.sampled_from([media.PLAIN, media.MARKDOWN]))
-@settings(deadline=None)
 def test_any_text_comes_back_as_it_is(text: str, media_type: str) -> None:
     data = text.encode()
     draft = read_text(SourceBytes(data, "a", media_type, {}, ExtractionSettings()))

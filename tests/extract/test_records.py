@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from extract.checks import FAST, check_invariants, codes, read, read_file
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import ItemError
@@ -33,7 +33,6 @@ def write(rows: list[list[str]], delimiter: str = ",") -> bytes:
 
 
 @given(TABLES, st.sampled_from(",;\t|"))
-@settings(deadline=None)
 def test_every_cell_is_a_field_of_the_text(rows: list[list[str]], delimiter: str) -> None:
     header = [f"c{number}" for number in range(len(rows[0]))]
     if all(not cell.strip() for row in rows for cell in row):
