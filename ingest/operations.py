@@ -91,6 +91,7 @@ def status(settings: Settings) -> dict[str, Any]:
             "points": {"new": 0, "reused": 0, "retired": 0},
             "alerts": [],
             "errors": {},
+            "unprovable": [],
         }
     names = ("listed", "new", "changed", "unchanged", "failed", "quarantined", "retired")
     return {
@@ -106,6 +107,7 @@ def status(settings: Settings) -> dict[str, Any]:
         },
         "alerts": list(ledger.alerts),
         "errors": {line.source_id: line.error for line in ledger.lines if line.error},
+        "unprovable": list(ledger.unprovable),
     }
 
 

@@ -59,3 +59,4 @@ def test_harm_done_after_publishing_makes_the_run_fail(tmp_path: Path, harm: str
     assert ledger.unprovable
     assert all(finding.startswith("0.txt version 1: ") for finding in ledger.unprovable)
     assert exit_status(ledger) == 6
+    assert ws.cli_json("status", "--json")["unprovable"] == list(ledger.unprovable)
