@@ -9,7 +9,7 @@ look.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pendulum
 from airflow.sdk import (
@@ -23,6 +23,9 @@ from airflow.sdk import (
     task,
     task_group,
 )
+
+if TYPE_CHECKING:
+    from schemas.run import Stage
 
 VERSIONS = Asset(name="versions", uri="muniment://versions")
 """Updated when versions were published or retired; the event's extra names the documents."""
@@ -51,11 +54,11 @@ def _pipeline() -> Any:
     return Pipeline(load_settings(), run_id)
 
 
-def _run_stage(stage: str, ref: dict[str, Any]) -> dict[str, Any]:
+def _run_stage(stage: Stage, ref: dict[str, Any]) -> dict[str, Any]:
     from ingest.runner import run_stage
     from schemas.run import BatchRef
 
-    return run_stage(_pipeline(), stage, BatchRef.model_validate(ref)).model_dump()  # type: ignore[arg-type]  # one of the stages below
+    return run_stage(_pipeline(), stage, BatchRef.model_validate(ref)).model_dump()
 
 
 @dag(

@@ -12,7 +12,14 @@ from rich.console import Console
 from ingest.configuration import load_configuration
 from ingest.display import RunDisplay, print_ledger
 from ingest.errors import ItemError, MunimentError
-from ingest.pipeline import Pipeline, open_artifacts, open_catalog, open_index, open_vault
+from ingest.pipeline import (
+    Pipeline,
+    open_artifacts,
+    open_catalog,
+    open_index,
+    open_vault,
+    report_folder,
+)
 from ingest.runner import exit_status, new_run_id, run_all
 from ingest.settings import Settings
 from schemas.base import utc_now
@@ -60,7 +67,7 @@ def run(
 def _places(settings: Settings, run_id: str, log_path: Path | None) -> list[tuple[str, str]]:
     """Return what a person wants to open after a run."""
     home = settings.home.absolute()
-    report = home / "reports" / run_id
+    report = report_folder(home, run_id)
     places = [
         ("index", settings.qdrant.url or str(home / "qdrant")),
         ("quality report", str(report / "quality.html")),
@@ -200,13 +207,8 @@ def extract_file(settings: Settings, file: Path) -> Extraction:
     """
     from ingest.extract.sandbox import ExtractJob, extract_all
 
-    job = ExtractJob(key="file", path=str(file.absolute()), name=file.name)
-    outcome = next(iter(extract_all([job], settings.extraction)))
-    if outcome.extraction is None:
-        raise ItemError(
-            outcome.error_code or "extraction_failed", outcome.error_message or file.name
-        )
-    return outcome.extraction
+    job = ExtractJob(key=file.name, path=str(file.absolute()), name=file.name)
+    return next(iter(extract_all([job], settings.extraction))).result()
 
 
 def chunk_file(settings: Settings, file: Path) -> list[Chunk]:

@@ -156,6 +156,11 @@ def progress_path(home: Path, run_id: str) -> Path:
     return home / "progress" / f"{run_id}.jsonl"
 
 
+def report_folder(home: Path, run_id: str) -> Path:
+    """Return the folder of a run's report and page pictures."""
+    return home / "reports" / run_id
+
+
 def open_catalog(settings: Settings) -> Catalog:
     """Open the catalogue and bring its tables up to date."""
     if settings.catalog_url is not None:

@@ -27,9 +27,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def new_run_id(prefix: str = "run") -> str:
+def new_run_id() -> str:
     """Return a run id that sorts by time and is safe in paths."""
-    return f"{prefix}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+    return f"run-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
 
 
 def safe_run_id(orchestrator_id: str) -> str:

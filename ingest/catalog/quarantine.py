@@ -41,26 +41,13 @@ class Quarantine(Transactions):
                     session, refusal, run_id=run_id, pipeline_version=pipeline_version, at=at
                 )
             if refusal.doc_id is not None:
-                change(
-                    session,
-                    update(VersionRow)
-                    .where(
-                        VersionRow.doc_id == refusal.doc_id,
-                        VersionRow.source_key == refusal.source_key,
-                        VersionRow.state == "staged",
-                    )
-                    .values(state="withdrawn"),
+                of_item = update(VersionRow).where(
+                    VersionRow.doc_id == refusal.doc_id, VersionRow.source_key == refusal.source_key
                 )
-                change(
-                    session,
-                    update(VersionRow)
-                    .where(
-                        VersionRow.doc_id == refusal.doc_id,
-                        VersionRow.source_key == refusal.source_key,
-                        VersionRow.state == "published",
-                    )
-                    .values(pending=None),
-                )
+                staged = of_item.where(VersionRow.state == "staged")
+                change(session, staged.values(state="withdrawn"))
+                published = of_item.where(VersionRow.state == "published")
+                change(session, published.values(pending=None))
 
     def quarantine(
         self, state: QuarantineState | None = "open", source_id: str | None = None

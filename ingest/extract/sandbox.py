@@ -55,6 +55,16 @@ class ExtractOutcome(Model):
     error_code: str | None = None
     error_message: str | None = None
 
+    def result(self) -> Extraction:
+        """Return the extraction.
+
+        Raises:
+            ItemError: there is none; code and message say why.
+        """
+        if self.extraction is None:
+            raise ItemError(self.error_code or "extraction_failed", self.error_message or self.key)
+        return self.extraction
+
 
 class _Report(Model):
     """What a worker sends back: nothing on success, else why the item is refused."""

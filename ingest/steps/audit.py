@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from ingest.audit import AuditFinding, audit_version
@@ -33,8 +33,10 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     if loaded:
         with pipeline.index() as qdrant:
             for number, version in enumerate(loaded, start=1):
-                points = _points(pipeline, qdrant, version)
-                findings = _findings(pipeline, version, points)
+                expected = pipeline.payloads(version)
+                points = _points(qdrant, version, {payload.chunk_id for payload in expected})
+                extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
+                findings = audit_version(points, expected, extraction, pipeline.vault)
                 if findings:
                     refused.append(_withdraw(pipeline, qdrant, version, points, findings))
                     points_withdrawn += version.chunks
@@ -53,7 +55,7 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
 
 
 def _points(
-    pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion
+    qdrant: VectorIndex, version: ChunkedVersion, wanted: Container[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the version's points that are wanted, or staged.
 
@@ -61,19 +63,11 @@ def _points(
     readers keep them until the new ones are published.
     """
     doc_id = version.extracted.fetched.planned.doc_id
-    wanted = {payload.chunk_id for payload in pipeline.payloads(version)}
     return {
         chunk_id: point
         for chunk_id, point in qdrant.scroll_version(doc_id, version.extracted.version)
         if chunk_id in wanted or point.get("published_at") is None
     }
-
-
-def _findings(
-    pipeline: Pipeline, version: ChunkedVersion, points: Mapping[str, Mapping[str, Any]]
-) -> list[AuditFinding]:
-    extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
-    return audit_version(points, pipeline.payloads(version), extraction, pipeline.vault)
 
 
 def _withdraw(

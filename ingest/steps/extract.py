@@ -34,12 +34,9 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         FatalError: the vault lost the bytes, or the disk is full.
     """
     fetched = pipeline.stage_result(ref, "fetch", FetchResult).fetched
-    paths = {
-        item.doc_sha256 + _options_key(item): extraction_path(pipeline, item) for item in fetched
-    }
+    placed = [(item, _extraction_path(pipeline, item)) for item in fetched]
     waiting: dict[str, FetchedItem] = {}
-    for item in fetched:
-        path = paths[item.doc_sha256 + _options_key(item)]
+    for item, path in placed:
         if not pipeline.artifacts.exists(path):
             waiting.setdefault(path, item)
 
@@ -50,7 +47,7 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             ExtractJob(
                 key=path,
                 path=str(files.enter_context(pipeline.vault.local_file(item.doc_sha256))),
-                name=item_name(item),
+                name=_name(item),
                 media_type=item.media_type,
                 options=_options(item),
             )
@@ -58,22 +55,19 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         ]
         outcomes = extract_all(jobs, pipeline.settings.extraction)
         for number, outcome in enumerate(outcomes, start=1):
-            if outcome.extraction is None:
-                errors[outcome.key] = ItemError(
-                    outcome.error_code or "extraction_failed", outcome.error_message or ""
-                )
+            try:
+                extraction = outcome.result()
+            except ItemError as error:
+                errors[outcome.key] = error
             else:
-                pipeline.artifacts.write(outcome.key, outcome.extraction)
-                pages_recognised += sum(
-                    page.text_source == "ocr" for page in outcome.extraction.pages
-                )
+                pipeline.artifacts.write(outcome.key, extraction)
+                pages_recognised += sum(page.text_source == "ocr" for page in extraction.pages)
             name = waiting[outcome.key].planned.item.source_key
             pipeline.advance(ref, "extract", number, len(jobs), name)
 
     extracted: list[ExtractedVersion] = []
     refused: list[Refusal] = []
-    for item in fetched:
-        path = paths[item.doc_sha256 + _options_key(item)]
+    for item, path in placed:
         if path in errors:
             refused.append(refuse(pipeline, item.planned, "extract", errors[path]))
         else:
@@ -85,13 +79,13 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     return pipeline.finish(ref, "extract", result, extracted=len(extracted), refused=len(refused))
 
 
-def item_name(item: FetchedItem) -> str:
+def _name(item: FetchedItem) -> str:
     """Return the file name that the item goes by, for its suffix and for messages."""
     path = urlsplit(item.planned.item.fetch_uri).path or item.planned.item.source_key
     return PurePosixPath(path).name or item.planned.item.source_key
 
 
-def extraction_path(pipeline: Pipeline, item: FetchedItem) -> str:
+def _extraction_path(pipeline: Pipeline, item: FetchedItem) -> str:
     """Return where the extraction is kept: one for the same bytes, options and extractor."""
     sha256 = item.doc_sha256
     settings = pipeline.settings.extraction

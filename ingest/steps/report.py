@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ingest.errors import ItemError
 from ingest.ledger import build_ledger
-from ingest.pipeline import Pipeline
+from ingest.pipeline import Pipeline, report_folder
 from ingest.quality.report import write_report
 from ingest.quality.results import GateResult
 from schemas.document import Extraction
@@ -36,11 +36,6 @@ def report(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     _draw_pages(pipeline, folder / "pages")
     pipeline.catalog.finish_run(pipeline.run_id, ledger)
     return ledger
-
-
-def report_folder(home: Path, run_id: str) -> Path:
-    """Return the folder of a run's report and page pictures."""
-    return home / "reports" / run_id
 
 
 def _gate_results(pipeline: Pipeline) -> Iterator[GateResult]:
