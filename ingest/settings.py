@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -47,6 +47,16 @@ class ExtractionLimits(_Section):
     pixels_per_page: Annotated[int, Field(ge=1)] = 60_000_000
     """Pages are rendered at a lower resolution rather than above this many pixels."""
     characters: Annotated[int, Field(ge=1)] = 50_000_000
+    cpu_seconds: Annotated[int, Field(ge=1)] = 1_800
+    """Processor time of the child process, that of the engines that it starts not counted."""
+    output_bytes: Annotated[int, Field(ge=1)] = 1024**3
+    """Largest file that the child process may write."""
+    members: Annotated[int, Field(ge=0)] = 1_000
+    """Files inside one document: members of an archive, attachments of a mail or a PDF."""
+    member_bytes: Annotated[int, Field(ge=0)] = 2 * 1024**3
+    """Size of all files inside one document together, unpacked."""
+    nesting: Annotated[int, Field(ge=0)] = 3
+    """How deep documents may lie inside one another: a mail in an archive is at depth 1."""
 
 
 class ExtractionSettings(_Section):
@@ -59,8 +69,18 @@ class ExtractionSettings(_Section):
     """Tesseract's codes joined by "+", such as "eng+deu"; each needs its Debian package."""
     ocr_dpi: Annotated[int, Field(ge=72, le=1200)] = 300
     """Resolution at which pages are rendered; never below that of a page's own scan."""
+    ocr_engine: Literal["auto", "tesseract", "tesserocr"] = "auto"
+    """auto: tesserocr where it is installed, otherwise the Tesseract on the PATH."""
+    ocr_second_engine: Literal["auto", "rapidocr", "none"] = "auto"
+    """Reads again what the first engine did not read well. auto: RapidOCR where it is installed."""
+    ocr_figures: bool = True
+    """Read the text in pictures on digital pages."""
+    ocr_cache: Path | None = None
+    """Folder with the words of images that were read before; cache/ocr in the home folder where it
+    is not given."""
     workers: Annotated[int, Field(ge=1)] = os.cpu_count() or 1
-    """Documents that are read at the same time, each in a process of its own."""
+    """Processes that read documents at the same time, and pages that are recognised at the same
+    time."""
 
 
 class ChunkingSettings(_Section):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 PixelBox = tuple[float, float, float, float]
 """x0, y0, x1, y1 in pixels of the image, origin top left."""
+Segmentation = Literal["page", "sparse", "block"]
+"""What the engine looks for: columns and paragraphs, scattered words of a form, or one block."""
+Threshold = Literal["otsu", "sauvola"]
+"""How grey becomes ink or paper: by one value for the page, or by each pixel's neighbourhood."""
 
 
 class OcrError(Exception):
@@ -37,6 +41,8 @@ class OcrWord:
     """Number of the paragraph in its block."""
     line: int
     """Number of the line in its paragraph."""
+    box_kind: Literal["word", "line"] = "word"
+    """line: the engine gave a box for the line alone, and this is the word's share by length."""
 
 
 class OcrEngine(Protocol):
@@ -50,12 +56,21 @@ class OcrEngine(Protocol):
     def version(self) -> str:
         """Version of the engine that is installed."""
 
-    def recognise(self, image: Image, dpi: int) -> list[OcrWord]:
+    def recognise(
+        self,
+        image: Image,
+        dpi: int,
+        *,
+        segmentation: Segmentation = "page",
+        threshold: Threshold = "otsu",
+    ) -> list[OcrWord]:
         """Return the words of ``image`` in reading order.
 
         Args:
             image: the page as displayed, 8 bits a pixel, grey or RGB.
             dpi: its resolution; engines scale what they expect of letters by it.
+            segmentation: what to look for; engines that look for lines alone don't need it.
+            threshold: how to tell ink from paper; engines that read grey don't need it.
 
         Raises:
             OcrError: the engine failed on this image.

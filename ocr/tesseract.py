@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytesseract  # type: ignore[import-untyped]  # ships neither stubs nor py.typed
 
-from ocr.engine import EngineUnavailableError, OcrError, OcrWord
+from ocr.engine import EngineUnavailableError, OcrError, OcrWord, Segmentation, Threshold
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_PAGE_SEGMENTATION = 3
-"""Fully automatic, without orientation: best on pages. Forms want 11, receipts 6."""
+_PAGE_SEGMENTATION: dict[Segmentation, int] = {"page": 3, "sparse": 11, "block": 6}
+_THRESHOLDING: dict[Threshold, int] = {"otsu": 0, "sauvola": 2}
 _WORD_LEVEL = 5
 """Tesseract's TSV has pages, blocks, paragraphs, lines and words at levels 1 to 5."""
 
@@ -58,14 +58,22 @@ class TesseractEngine:
             )
         return version
 
-    def recognise(self, image: Image, dpi: int) -> list[OcrWord]:
+    def recognise(
+        self,
+        image: Image,
+        dpi: int,
+        *,
+        segmentation: Segmentation = "page",
+        threshold: Threshold = "otsu",
+    ) -> list[OcrWord]:
         """Return the words of ``image``; see `OcrEngine.recognise`."""
         _ = self.version
         try:
             table: dict[str, list[str]] = pytesseract.image_to_data(
                 image,
                 lang=self.languages,
-                config=f"--psm {_PAGE_SEGMENTATION} --dpi {dpi}",
+                config=f"--psm {_PAGE_SEGMENTATION[segmentation]} --dpi {dpi} "
+                f"-c thresholding_method={_THRESHOLDING[threshold]}",
                 output_type=pytesseract.Output.DICT,
             )
         except pytesseract.TesseractError as error:

@@ -30,6 +30,15 @@ class Locator(Model):
     paragraph_first: int | None = None
     paragraph_last: int | None = None
     """Numbers of the first and last block, from 1."""
+    slide_first: int | None = None
+    slide_last: int | None = None
+    """Numbers of the first and last slide of a presentation, from 1."""
+    sheet: str | None = None
+    """Name of the sheet of a workbook."""
+    cells: str | None = None
+    """Range of cells in the sheet, such as "A3:F12"."""
+    part: str | None = None
+    """Name of the file inside the document, such as a chapter of an e-book."""
     url: str | None = None
     """The page's address with a text fragment that opens it at the passage."""
 

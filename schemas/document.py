@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from schemas.base import Model, Sha256, sha256_text
 
 TextSource = Literal["digital", "ocr"]
+PageTextSource = Literal["digital", "ocr", "mixed", "none"]
 ElementKind = Literal[
     "title",
     "heading",
@@ -20,12 +21,56 @@ ElementKind = Literal[
     "footer",
     "footnote",
     "field",
+    "annotation",
+    "watermark",
+    "hidden",
 ]
-FURNITURE: frozenset[ElementKind] = frozenset({"header", "footer"})
-"""Kinds that are moved behind the body, so that a clause over a page break is contiguous."""
+"""annotation: a reviewer's note on a page; hidden: text in the file that its page does not show."""
+BEHIND_BODY: frozenset[ElementKind] = frozenset(
+    {"header", "footer", "annotation", "watermark", "hidden"}
+)
+"""Kinds that are kept behind the body and not chunked: a clause over a page break is contiguous,
+and nothing is cited that the document does not say on its pages."""
 
 BoxTuple = tuple[float, float, float, float]
 """x0, y0, x1, y1 in PDF points, origin top left of the page as a viewer displays it."""
+
+
+class OcrAttempt(Model):
+    """One reading of an area of a page by one engine in one way."""
+
+    engine: str
+    """Name and version, such as "tesseract 5.3.0"."""
+    how: str
+    """What was set for it beside the languages, such as "sparse text, Sauvola, enlarged 2×"."""
+    words: Annotated[int, Field(ge=0)]
+    confidence: Annotated[float, Field(ge=0, le=100)] | None
+    """Mean by length; None where no word was found."""
+    uncovered_ink: Annotated[float, Field(ge=0, le=1)]
+    """Share of the text-like connected components that lie outside all word boxes."""
+    score: Annotated[float, Field(ge=0)]
+    """By which attempts of different engines and settings are compared; the highest is kept."""
+
+
+class Recognition(Model):
+    """How an area of a page was recognised, with every attempt and why there was more than one."""
+
+    box: BoxTuple
+    """The area in points of the displayed page; the whole page for a scan."""
+    image_sha256: Sha256
+    """Of the rendered pixels: with the settings, the key of the OCR cache."""
+    dpi: Annotated[float, Field(gt=0)]
+    turn: Literal[0, 90, 180, 270] = 0
+    """Degrees clockwise by which the displayed content had to be turned to stand upright."""
+    skew: float = 0.0
+    """Degrees by which the upright lines ran downhill to the right; removed before reading."""
+    attempts: Annotated[tuple[OcrAttempt, ...], Field(min_length=1)]
+    chosen: Annotated[int, Field(ge=0)]
+    """Index of the attempt whose words were kept."""
+    reasons: tuple[Literal["low_confidence", "uncovered_ink"], ...] = ()
+    """Why the first attempt was not enough; empty where it was."""
+    flagged: bool = False
+    """True where the attempt that was kept is still not enough."""
 
 
 class Page(Model):
@@ -40,10 +85,12 @@ class Page(Model):
     """The page's own /Rotate, clockwise; width, height and boxes already include it."""
     label: str | None = None
     """The page label that the document gives, such as "iv" (PDF 32000-1 §12.4.2)."""
-    text_source: Literal["digital", "ocr", "none"]
+    text_source: PageTextSource
     """Where the page's words came from; "none" for a page without any."""
     ocr_confidence: Annotated[float, Field(ge=0, le=100)] | None = None
-    """Mean confidence of the page's words by their length; None where nothing was recognised."""
+    """Mean confidence of the page's recognised words by their length; None without any."""
+    recognitions: tuple[Recognition, ...] = ()
+    """One for each area that went through OCR."""
 
 
 class Word(Model):
@@ -58,6 +105,20 @@ class Word(Model):
     confidence: Annotated[float, Field(ge=0, le=100)] | None
     """0 to 100 as the OCR engine gives it; None for digital text, where nothing was guessed."""
     source: TextSource
+    box_kind: Literal["word", "line"] = "word"
+    """line: the engine gave a box for the line alone, and this is the word's share by length."""
+
+
+class TableCell(Model):
+    """A cell of a table, as a run of the text; empty cells have no run and are left out."""
+
+    char_start: int
+    char_end: int
+    row: Annotated[int, Field(ge=1)]
+    """Number of the row in the table, or in the sheet; of the first one where it spans several."""
+    column: Annotated[int, Field(ge=1)]
+    row_span: Annotated[int, Field(ge=1)] = 1
+    column_span: Annotated[int, Field(ge=1)] = 1
 
 
 class TableRow(Model):
@@ -66,6 +127,8 @@ class TableRow(Model):
     char_start: int
     char_end: int
     header: bool = False
+    cells: tuple[TableCell, ...] = ()
+    """Disjoint and in text order; empty where the cells are not known."""
 
 
 class Element(Model):
@@ -84,6 +147,23 @@ class Element(Model):
     """Name of the column that a field belongs to."""
     paragraph: Annotated[int, Field(ge=1)] | None = None
     """Number of the block in a format without pages, from 1."""
+    slide: Annotated[int, Field(ge=1)] | None = None
+    """Number of the slide in a presentation, from 1."""
+    sheet: str | None = None
+    """Name of the sheet in a workbook."""
+    part: str | None = None
+    """Name of the file inside the document that holds the element: a chapter of an e-book."""
+
+
+class Attachment(Model):
+    """A file inside the document, which is an item of its own."""
+
+    name: str
+    """Path inside the document, with "/" between folders."""
+    sha256: Sha256
+    size: Annotated[int, Field(ge=0)]
+    media_type: str | None = None
+    """As the document declares it."""
 
 
 class ExtractionWarning(Model):
@@ -97,8 +177,9 @@ class ExtractionWarning(Model):
 class Extraction(Model):
     """What extraction makes of bytes: the canonical text and its evidence.
 
-    ``text`` is fixed here once and for all; every offset counts its code points. Headers and
-    footers stand behind ``body_end``. Formats without pages have neither pages nor words.
+    ``text`` is fixed here once and for all; every offset counts its code points. What is no part of
+    the body (``BEHIND_BODY``) stands behind ``body_end``. Formats without pages have neither pages
+    nor words. An archive has no text, only attachments.
     """
 
     media_type: str
@@ -110,6 +191,7 @@ class Extraction(Model):
     words: tuple[Word, ...] = ()
     elements: tuple[Element, ...] = ()
     warnings: tuple[ExtractionWarning, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     title: str | None = None
     author: str | None = None
     language: str | None = None

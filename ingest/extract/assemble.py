@@ -8,7 +8,7 @@ from dataclasses import replace
 from ingest.extract.blocks import Block, PageContent
 from ingest.extract.draft import Draft, TextBuilder
 from ingest.extract.headings import numbered_depth
-from schemas.document import FURNITURE, Element, TableRow, Word
+from schemas.document import BEHIND_BODY, Element, TableRow, Word
 
 _MAX_LEVEL = 6
 _MAX_TITLE = 300
@@ -22,7 +22,7 @@ def assemble(contents: list[PageContent]) -> Draft:
     they are the body: a letterhead alone is still a document's text.
     """
     _set_levels(contents)
-    if not any(block.kind not in FURNITURE for content in contents for block in content.blocks):
+    if not any(block.kind not in BEHIND_BODY for content in contents for block in content.blocks):
         for content in contents:
             content.blocks = [replace(block, kind="paragraph") for block in content.blocks]
     writer = _Writer()
@@ -50,7 +50,7 @@ class _Writer:
     def write(self, contents: Iterable[PageContent], *, furniture: bool) -> None:
         for content in contents:
             for block in content.blocks:
-                if (block.kind in FURNITURE) == furniture:
+                if (block.kind in BEHIND_BODY) == furniture:
                     self._block(block, content.page.number)
 
     def _block(self, block: Block, page: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 from schemas.document import BoxTuple, ElementKind, ExtractionWarning, Page, TextSource
 
@@ -21,6 +22,10 @@ class PageWord:
     box: BoxTuple
     confidence: float | None
     source: TextSource
+    box_kind: Literal["word", "line"] = "word"
+    """line: the word's share of a line's box by length."""
+    bare_box: BoxTuple | None = None
+    """Box without the hyphen at the word's end; None without one, or where its place is unknown."""
 
 
 Line = tuple[PageWord, ...]

@@ -23,6 +23,17 @@ class SourceBytes:
     settings: ExtractionSettings
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file inside a document: a member of an archive, an attachment."""
+
+    name: str
+    """Path inside the document, with "/" between folders; safe: relative, without ".."."""
+    data: bytes
+    media_type: str | None = None
+    """As the document declares it."""
+
+
 @dataclass
 class Draft:
     """An extraction that lacks only what all formats have in common."""
@@ -35,6 +46,7 @@ class Draft:
     warnings: list[ExtractionWarning] = field(default_factory=list)
     title: str | None = None
     author: str | None = None
+    members: list[Member] = field(default_factory=list)
 
 
 class TextBuilder:

@@ -20,8 +20,7 @@ from ingest.extract.blocks import PageContent
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
-from ingest.extract.pdf_page import recognised_content
-from ingest.extract.scans import Recogniser
+from ingest.extract.scans import Recogniser, recognised_content
 from ocr.engine import OcrError, OcrWord
 from ocr.render import MAX_SIDE, POINTS_PER_INCH, RenderedPage
 from schemas.document import ExtractionWarning, Page

@@ -21,6 +21,7 @@ from typing import Any
 from ingest.extract.blocks import Block, Line, RowSpan, line_text
 from ingest.extract.columns import by_column
 from ingest.extract.headings import clause_level
+from ingest.extract.text_layer import TextLine
 from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple, ElementKind
 
@@ -39,17 +40,6 @@ _NUMBER = re.compile(r"[^\w\s]*\d[\d.,:/-]*[^\w\s]*")
 _SLACK = 1.0
 _MAX_PIXELS = 16_000_000
 """The model looks at the page at 72 dpi; on a wall-sized page it would look at gigabytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextLine:
-    """A line as MuPDF groups it: words in order, with what it knows of them."""
-
-    words: Line
-    block: int
-    """Number of MuPDF's block on the page."""
-    size: float
-    horizontal: bool
 
 
 @dataclass(frozen=True, slots=True)

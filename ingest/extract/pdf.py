@@ -14,8 +14,9 @@ from ingest.extract.decode import clean
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
-from ingest.extract.pdf_page import PDF_ERRORS, PageReader
+from ingest.extract.pdf_page import PageReader
 from ingest.extract.scans import Recogniser
+from ingest.extract.text_layer import PDF_ERRORS
 from ocr.mupdf import pymupdf
 from schemas.document import ExtractionWarning
 

@@ -7,10 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ingest.errors import ConfigurationError
-from ingest.extract.blocks import Block, Line, PageWord, clamp, line_text
+from ingest.extract.blocks import Block, Line, PageContent, PageWord, clamp, line_text
 from ingest.extract.decode import clean
 from ingest.extract.headings import clause_level
 from ocr.engine import EngineUnavailableError, OcrEngine, OcrWord, mean_confidence
+from schemas.document import ExtractionWarning, Page
 
 if TYPE_CHECKING:
     from ocr.render import RenderedPage
@@ -47,7 +48,35 @@ class Recogniser:
             raise ConfigurationError("ocr_unavailable", str(error)) from error
 
 
-def confidence_of(words: list[OcrWord]) -> float | None:
+def recognised_content(
+    page: Page, words: list[OcrWord], rendered: RenderedPage, warnings: list[ExtractionWarning]
+) -> PageContent:
+    """Return a page that was recognised, with its confidence and the warnings it deserves."""
+    confidence = _confidence(words)
+    blocks = recognised_blocks(words, rendered, page.width, page.height)
+    if not blocks:
+        page = page.model_copy(update={"text_source": "none"})
+        warnings.append(
+            ExtractionWarning(
+                code="page_without_text", message="OCR gave no words.", page=page.number
+            )
+        )
+        return PageContent(page, [], False, warnings)
+    if confidence is not None and confidence < LOW_CONFIDENCE:
+        warnings.append(
+            ExtractionWarning(
+                code="low_ocr_confidence",
+                message=f"The words were recognised with a mean confidence of {confidence:.0f}; "
+                "the page may be turned, handwritten or in another language.",
+                page=page.number,
+            )
+        )
+    return PageContent(
+        page.model_copy(update={"ocr_confidence": confidence}), blocks, False, warnings
+    )
+
+
+def _confidence(words: list[OcrWord]) -> float | None:
     """Return the mean confidence of a page's words by their length."""
     mean = mean_confidence(words)
     return None if mean is None else round(mean, 2)

@@ -11,7 +11,7 @@ from PIL import Image
 
 from ingest.extract import extract
 from ingest.settings import ExtractionLimits, ExtractionSettings
-from schemas.document import FURNITURE, BoxTuple, Extraction, Word
+from schemas.document import BEHIND_BODY, BoxTuple, Extraction, Word
 
 FAST = ExtractionSettings(layout=False)
 """Without the layout model, which takes seconds to load and is tested by itself."""
@@ -42,7 +42,7 @@ def check_invariants(extraction: Extraction) -> None:
     for element in extraction.elements:
         run = text[element.char_start : element.char_end]
         assert run.strip(), "no element is blank"
-        assert (element.kind in FURNITURE) == (element.char_start >= extraction.body_end)
+        assert (element.kind in BEHIND_BODY) == (element.char_start >= extraction.body_end)
         if element.kind != "field":
             assert run == run.strip()
         assert (element.level is not None) == (element.kind in ("title", "heading"))

@@ -9,7 +9,7 @@ import pymupdf
 import pytest
 from extract.checks import check_invariants, page_image, read, word_text
 
-from ingest.extract.pdf_page import to_displayed
+from ingest.extract.text_layer import to_displayed
 
 WORDS = ("Termination", "notice", "of", "ninety", "days", "(90)", "gives", "jgpq", "Ågrad", "final")
 COLOURS = [colorsys.hsv_to_rgb(n / len(WORDS), 1, 0.8) for n in range(len(WORDS))]
