@@ -10,6 +10,12 @@ PDF = "application/pdf"
 TIFF = "image/tiff"
 PNG = "image/png"
 JPEG = "image/jpeg"
+JPEG2000 = "image/jp2"
+HEIC = "image/heic"
+AVIF = "image/avif"
+WEBP = "image/webp"
+BMP = "image/bmp"
+GIF = "image/gif"
 HTML = "text/html"
 PLAIN = "text/plain"
 MARKDOWN = "text/markdown"
@@ -34,6 +40,15 @@ _BY_EXTENSION = {
     ".png": (PNG,),
     ".jpg": (JPEG,),
     ".jpeg": (JPEG,),
+    ".jp2": (JPEG2000,),
+    ".jpx": (JPEG2000,),
+    ".j2k": (JPEG2000,),
+    ".heic": (HEIC,),
+    ".heif": (HEIC, AVIF),
+    ".avif": (AVIF,),
+    ".webp": (WEBP,),
+    ".bmp": (BMP,),
+    ".gif": (GIF,),
     ".html": (HTML,),
     ".htm": (HTML,),
     ".xhtml": (HTML,),
@@ -57,6 +72,11 @@ _BY_EXTENSION = {
 }
 """What an extension may stand for, the likeliest first."""
 
+_HEIF_BRANDS = {
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"), HEIC),
+    **dict.fromkeys((b"avif", b"avis"), AVIF),
+}
+"""Brands of still and moving images in ISO/IEC 23008-12 files."""
 _TEXTUAL = frozenset({HTML, PLAIN, MARKDOWN, CSV, TSV, XML, RSS, ATOM, EMAIL})
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEAD = 4096
@@ -114,6 +134,17 @@ def _by_signature(data: bytes) -> str | None:
         return PNG
     if head.startswith(b"\xff\xd8\xff"):
         return JPEG
+    if head.startswith((b"\0\0\0\x0cjP  \r\n\x87\n", b"\xff\x4f\xff\x51")):
+        return JPEG2000
+    if head[4:8] == b"ftyp" and head[8:12] in _HEIF_BRANDS:
+        return _HEIF_BRANDS[head[8:12]]
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return WEBP
+    # "BM" alone begins many a text; in a bitmap a small header size follows at byte 14.
+    if head.startswith(b"BM") and head[6:10] == bytes(4) and head[15:18] == bytes(3):
+        return BMP
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return GIF
     if head.startswith(b"PK\x03\x04"):
         return _office_type(data)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
