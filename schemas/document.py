@@ -166,6 +166,16 @@ class Attachment(Model):
     """As the document declares it."""
 
 
+class MemberProblem(Model):
+    """A file inside the document that could not be taken out of it; it is refused by itself."""
+
+    name: str
+    """Path inside the document; where it is not safe, without what made it so."""
+    code: str
+    message: str
+    """What is wrong with it and what to do next; whoever reports it names the document."""
+
+
 class ExtractionWarning(Model):
     """Something that a reader of the text should know; never a reason to refuse the document."""
 
@@ -192,6 +202,7 @@ class Extraction(Model):
     elements: tuple[Element, ...] = ()
     warnings: tuple[ExtractionWarning, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    member_problems: tuple[MemberProblem, ...] = ()
     title: str | None = None
     author: str | None = None
     language: str | None = None

@@ -12,11 +12,11 @@ from typing import Any
 
 from ingest.errors import ItemError
 from ingest.extract import media
-from ingest.extract.draft import Draft, SourceBytes
+from ingest.extract.draft import Draft, Member, SourceBytes
 from ingest.extract.language import detect_language
 from ingest.settings import ExtractionSettings
 from schemas.base import sha256_bytes
-from schemas.document import Extraction, ExtractionWarning
+from schemas.document import Attachment, Extraction, ExtractionWarning
 
 EXTRACTOR_VERSION = "1"
 """Changes whenever the same bytes may give another extraction."""
@@ -79,6 +79,25 @@ def extract(
             too_many_pages, too_many_characters, image_too_large, column_missing, no_text.
         ConfigurationError: a page needs OCR, and the engine or a language is not installed.
     """
+    extraction, _ = extract_with_members(
+        data, name=name, media_type=media_type, options=options, settings=settings
+    )
+    return extraction
+
+
+def extract_with_members(
+    data: bytes,
+    *,
+    name: str,
+    media_type: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    settings: ExtractionSettings,
+) -> tuple[Extraction, list[Member]]:
+    """Read ``data`` as ``extract`` does; also return the files inside it.
+
+    The members are the extraction's ``attachments``, in the same order, with their bytes. A
+    document that has members need not have a text.
+    """
     if not data:
         raise ItemError(
             "empty_file",
@@ -93,7 +112,7 @@ def extract(
     if by_name and detected not in by_name:
         message = f"The name says {by_name[0]}, but the content is {detected} and was read as that."
         draft.warnings.insert(0, ExtractionWarning(code="wrong_extension", message=message))
-    return Extraction(
+    extraction = Extraction(
         media_type=detected,
         extractor_version=EXTRACTOR_VERSION,
         doc_sha256=sha256_bytes(data),
@@ -103,9 +122,21 @@ def extract(
         words=tuple(draft.words),
         elements=tuple(draft.elements),
         warnings=tuple(draft.warnings),
+        attachments=tuple(_attachment(member) for member in draft.members),
+        member_problems=tuple(draft.member_problems),
         title=draft.title,
         author=draft.author,
         language=detect_language(draft.text[: draft.body_end]),
+    )
+    return extraction, draft.members
+
+
+def _attachment(member: Member) -> Attachment:
+    return Attachment(
+        name=member.name,
+        sha256=sha256_bytes(member.data),
+        size=len(member.data),
+        media_type=member.media_type,
     )
 
 
@@ -132,7 +163,7 @@ def _check_text(draft: Draft, name: str, settings: ExtractionSettings) -> None:
             f"{name}: {len(draft.text):,} characters are more than the limit of {limit:,}. Split "
             "the document, or raise MUNIMENT_EXTRACTION__LIMITS__CHARACTERS, then retry the item.",
         )
-    if not draft.text.strip():
+    if not (draft.text.strip() or draft.members or draft.member_problems):
         raise ItemError(
             "no_text",
             f"{name}: no text was found. Look at the document: if it is a scan, get a better one, "

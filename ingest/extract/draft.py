@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.errors import ItemError
 from ingest.settings import ExtractionSettings
-from schemas.document import Element, ExtractionWarning, Page, Word
+from schemas.document import Element, ExtractionWarning, MemberProblem, Page, Word
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Draft:
     title: str | None = None
     author: str | None = None
     members: list[Member] = field(default_factory=list)
+    member_problems: list[MemberProblem] = field(default_factory=list)
 
 
 class TextBuilder:

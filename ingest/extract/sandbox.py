@@ -11,6 +11,7 @@ import errno
 import logging
 import os
 import resource
+import shutil
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, as_completed
@@ -47,11 +48,23 @@ class ExtractJob(Model):
     options: dict[str, Any] = Field(default_factory=dict)
 
 
+class MemberFile(Model):
+    """A file that was inside a document, as a local file."""
+
+    name: str
+    path: str
+    """Gone once the next outcome is asked for."""
+    size: int
+    media_type: str | None = None
+
+
 class ExtractOutcome(Model):
     """What became of a job: an extraction, or a code and a message."""
 
     key: str
     extraction: Extraction | None = None
+    members: tuple[MemberFile, ...] = ()
+    """The extraction's attachments, in the same order."""
     error_code: str | None = None
     error_message: str | None = None
 
@@ -102,6 +115,7 @@ def extract_all(
                 places[cast("Future[_Report]", future)] = job, place
             for done in as_completed(places):
                 yield _outcome(done, *places[done], settings)
+                shutil.rmtree(_members_folder(places[done][1]), ignore_errors=True)
         finally:
             pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it unannotated
             pool.join()
@@ -121,18 +135,23 @@ def _start_worker(memory_bytes: int) -> None:
 
 def _work(job: ExtractJob, settings: ExtractionSettings, place: str) -> _Report:
     """Run in the worker: extract one job and leave the result at ``place``."""
-    from ingest.extract import extract
+    from ingest.extract import extract_with_members
 
     target = Path(place)
     target.with_suffix(".pid").write_text(str(os.getpid()))
     try:
-        extraction = extract(
+        extraction, members = extract_with_members(
             Path(job.path).read_bytes(),
             name=job.name,
             media_type=job.media_type,
             options=job.options,
             settings=settings,
         )
+        if members:
+            folder = _members_folder(target)
+            folder.mkdir()
+            for number, member in enumerate(members):
+                (folder / str(number)).write_bytes(member.data)
         target.write_text(extraction.model_dump_json(), encoding="utf-8")
     except ItemError as error:
         return _Report(code=error.code, message=error.message)
@@ -149,7 +168,17 @@ def _outcome(
             return ExtractOutcome(key=job.key, error_code=report.code, error_message=report.message)
         extraction = Extraction.model_validate_json(place.read_bytes())
         place.unlink()
-        return ExtractOutcome(key=job.key, extraction=extraction)
+        folder = _members_folder(place)
+        members = tuple(
+            MemberFile(
+                name=attachment.name,
+                path=str(folder / str(number)),
+                size=attachment.size,
+                media_type=attachment.media_type,
+            )
+            for number, attachment in enumerate(extraction.attachments)
+        )
+        return ExtractOutcome(key=job.key, extraction=extraction, members=members)
     if isinstance(error, (TimeoutError, ProcessExpired)):
         _end_leftovers(place)
     if isinstance(error, MunimentError):
@@ -168,6 +197,11 @@ def _outcome(
     code, message = _explain(error, job.name, settings)
     log.warning("%s", message, exc_info=error)
     return ExtractOutcome(key=job.key, error_code=code, error_message=message)
+
+
+def _members_folder(place: Path) -> Path:
+    """Return where a worker leaves the files inside a document, by their numbers."""
+    return place.with_suffix(".members")
 
 
 def _explain(error: BaseException, name: str, settings: ExtractionSettings) -> tuple[str, str]:

@@ -22,7 +22,7 @@ HOSTILE = '''
 import os, signal, subprocess, sys, time
 import ingest.extract as package
 
-real = package.extract
+real = package.extract_with_members
 
 def extract(data, *, name, **more):
     if name.startswith("segfault"):
@@ -47,7 +47,7 @@ def extract(data, *, name, **more):
         raise KeyError("a bug")
     return real(data, name=name, **more)
 
-package.extract = extract
+package.extract_with_members = extract
 '''
 
 
