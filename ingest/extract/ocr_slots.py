@@ -70,3 +70,17 @@ class OcrSlots:
 
 def _open(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+
+
+_shared: OcrSlots | None = None
+
+
+def share_slots(folder: Path, count: int) -> None:
+    """Let all recognitions of this process take turns with the others that use ``folder``."""
+    global _shared
+    _shared = OcrSlots(folder, count)
+
+
+def shared_slots() -> OcrSlots | None:
+    """Return the turns that this process shares; None where it is alone."""
+    return _shared
