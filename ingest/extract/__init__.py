@@ -32,6 +32,7 @@ _READERS = {
     media.WEBP: ("images", "read_image"),
     media.BMP: ("images", "read_image"),
     media.GIF: ("images", "read_image"),
+    media.DOCX: ("docx", "read_docx"),
     media.HTML: ("html", "read_html"),
     media.PLAIN: ("plain", "read_text"),
     media.MARKDOWN: ("plain", "read_text"),
@@ -42,10 +43,11 @@ _READERS = {
 
 _SAVE_AS_PDF = "Save it as PDF in its source, then retry the item."
 _UNSUPPORTED = {
-    media.DOCX: f"Word documents are not read. {_SAVE_AS_PDF}",
     media.XLSX: "Excel workbooks are not read. Export the sheet as CSV, then retry the item.",
     media.PPTX: f"PowerPoint files are not read. {_SAVE_AS_PDF}",
-    media.OLE: f"Old Office files (.doc, .xls, .ppt) are not read. {_SAVE_AS_PDF}",
+    media.XLSB: "Binary workbooks are not read. Save it as .xlsx, then retry the item.",
+    media.OLE: "Old Office files (.doc, .xls, .ppt) are not read. Save it as .docx, .xlsx, .pptx "
+    "or PDF in its source, then retry the item.",
     media.RTF: f"RTF is not read. {_SAVE_AS_PDF}",
     media.RSS: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
     media.ATOM: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
@@ -141,6 +143,12 @@ def _attachment(member: Member) -> Attachment:
 
 
 def _reader(media_type: str, name: str) -> Callable[[SourceBytes], Draft]:
+    if media_type == media.ENCRYPTED:
+        raise ItemError(
+            "password_needed",
+            f"{name}: the Office file is encrypted and needs a password. Save it without one "
+            "in its source, then retry the item.",
+        )
     if media_type not in _READERS:
         why = _UNSUPPORTED.get(
             media_type,

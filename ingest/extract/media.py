@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
+import zipfile
+from io import BytesIO
 from pathlib import PurePosixPath
 
 PDF = "application/pdf"
@@ -27,8 +29,15 @@ ATOM = "application/atom+xml"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+ODT = "application/vnd.oasis.opendocument.text"
+ODS = "application/vnd.oasis.opendocument.spreadsheet"
+ODP = "application/vnd.oasis.opendocument.presentation"
+EPUB = "application/epub+zip"
 ZIP = "application/zip"
 OLE = "application/x-ole-storage"
+ENCRYPTED = "application/encrypted"
+"""An Office file that a password protects, which is an OLE file around the encrypted one."""
 RTF = "application/rtf"
 EMAIL = "message/rfc822"
 UNKNOWN = "application/octet-stream"
@@ -61,9 +70,14 @@ _BY_EXTENSION = {
     ".xml": (XML, RSS, ATOM, HTML),
     ".rss": (RSS, XML),
     ".atom": (ATOM, XML),
-    ".docx": (DOCX,),
-    ".xlsx": (XLSX,),
-    ".pptx": (PPTX,),
+    **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), (DOCX,)),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx", ".xltm"), (XLSX,)),
+    **dict.fromkeys((".pptx", ".pptm", ".potx", ".potm", ".ppsx", ".ppsm"), (PPTX,)),
+    ".xlsb": (XLSB,),
+    **dict.fromkeys((".odt", ".ott", ".fodt"), (ODT,)),
+    **dict.fromkeys((".ods", ".ots", ".fods"), (ODS,)),
+    **dict.fromkeys((".odp", ".otp", ".fodp"), (ODP,)),
+    ".epub": (EPUB,),
     ".doc": (OLE, RTF),
     ".xls": (OLE,),
     ".ppt": (OLE,),
@@ -148,18 +162,36 @@ def _by_signature(data: bytes) -> str | None:
     if head.startswith(b"PK\x03\x04"):
         return _office_type(data)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        return OLE
+        # The stream that holds the encrypted file ([MS-OFFCRYPTO] §2.3.4.4), by its name.
+        return ENCRYPTED if "EncryptedPackage".encode("utf-16-le") in data else OLE
     if head.startswith(b"{\\rtf"):
         return RTF
     return _by_markup(head)
 
 
 def _office_type(data: bytes) -> str:
-    # The names of an archive's parts stand in its directory at the end, and uncompressed.
-    for part, media_type in ((b"word/", DOCX), (b"xl/", XLSX), (b"ppt/", PPTX)):
-        if part in data[-65536:] or part in data[:_HEAD]:
-            return media_type
-    return ZIP
+    """Tell office files, e-books and plain archives apart by the names of their parts."""
+    # Open Document 1.3 part 2 §3.3 and OCF 3.3 §4.2 have the type first, at a fixed place.
+    if data[30:38] == b"mimetype":
+        declared = data[38:150]
+        for media_type in (ODT, ODS, ODP, EPUB):
+            if declared.startswith(media_type.encode()):
+                return media_type
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            names = {name.lower() for name in archive.namelist()}
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+        # A damaged archive may still show what it was.
+        names = {part for part in ("word/", "xl/", "ppt/") if part.encode() in data[:_HEAD]} | {
+            "[content_types].xml"
+        }
+    if "[content_types].xml" in names:
+        if "xl/workbook.bin" in names:
+            return XLSB
+        for folder, media_type in (("word/", DOCX), ("xl/", XLSX), ("ppt/", PPTX)):
+            if any(name.startswith(folder) for name in names):
+                return media_type
+    return EPUB if "meta-inf/container.xml" in names else ZIP
 
 
 def _by_markup(head: bytes) -> str | None:

@@ -49,6 +49,15 @@ def check_invariants(extraction: Extraction) -> None:
         end = element.char_start
         for row in element.rows:
             assert end <= row.char_start < row.char_end <= element.char_end
+            end = row.char_start
+            for cell in row.cells:
+                assert end <= cell.char_start < cell.char_end <= row.char_end
+                assert text[cell.char_start : cell.char_end].strip()
+                end = cell.char_end
+            if row.cells:
+                held = covered(text, [(c.char_start, c.char_end) for c in row.cells])
+                run = range(row.char_start, row.char_end)
+                assert all(held[i] or text[i].isspace() for i in run), "cells cover their row"
             end = row.char_end
         if element.rows:
             assert end == element.char_end
@@ -56,7 +65,6 @@ def check_invariants(extraction: Extraction) -> None:
         check_words(extraction)
     else:
         assert not extraction.words
-        assert extraction.body_end == len(text)
 
 
 def check_words(extraction: Extraction) -> None:
