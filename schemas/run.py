@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, computed_field
 
 from schemas.base import Model, Sha256, UtcDatetime
+from schemas.document import ExtractionWarning
 from schemas.payload import Payload
 from schemas.source import Item, ListingProblem
 
@@ -102,6 +103,8 @@ class ExtractedVersion(Model):
     effective_from: UtcDatetime
     effective_is_receipt: bool
     """True where the source gave no effective date and the date of receipt stands in for it."""
+    warnings: tuple[ExtractionWarning, ...] = ()
+    """What reading the document found."""
 
 
 class ChunkedVersion(Model):

@@ -64,6 +64,8 @@ class GateInput:
     body_end: int | None = None
     """End of the body in the version's text; without it, text that no chunk holds goes unseen
     behind the version's last chunk."""
+    flagged_pages: frozenset[int] = frozenset()
+    """Pages whose recognition is flagged: text on them may be wrong or missing."""
 
 
 class WordCover:
@@ -106,6 +108,8 @@ class Evidence(NamedTuple):
     has_pages: bool
     page_count: int
     words_cover: bool | None
+    page_flagged: bool | None
+    """Whether a box lies on a page whose recognition is flagged; None without pages."""
     box_count: int
     boxes_on_unknown_pages: int
     """Boxes on pages whose size the version doesn't give."""
@@ -208,6 +212,7 @@ def _evidence(row: GateInput, uncovered: int) -> Evidence:
         has_pages=bool(sizes),
         page_count=max(sizes, default=0),
         words_cover=row.words_cover,
+        page_flagged=not row.flagged_pages.isdisjoint(pages) if sizes else None,
         box_count=len(boxes),
         boxes_on_unknown_pages=len(boxes) - len(sized),
         box_page_first=min(pages, default=None),

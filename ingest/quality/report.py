@@ -6,6 +6,7 @@ Expectations' own Data Docs are not used, because they show values of documents 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from typing import Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ingest.quality.results import ExpectationCheck, FailedVersion, GateFailure, GateResult
+from schemas.document import ExtractionWarning
 from schemas.run import Ledger, LedgerLine
 
 _EXAMPLES = 5
@@ -56,6 +58,26 @@ class QuarantineEntry(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingNote:
+    """A warning that reading a document gave, and the item that it is about."""
+
+    source_id: str
+    source_key: str
+    warning: ExtractionWarning
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Every warning of one code in the run."""
+
+    code: str
+    pages: int
+    """Of all documents together; 0 where the warnings are about documents as a whole."""
+    documents: int
+    examples: list[ReadingNote]
+
+
+@dataclass(frozen=True, slots=True)
 class _Finding:
     """An expectation's failures in all batches of the run."""
 
@@ -75,11 +97,14 @@ def write_report(
     results: Sequence[GateResult],
     quarantine: Sequence[QuarantineEntry],
     out: Path,
+    *,
+    notes: Sequence[ReadingNote] = (),
 ) -> Path:
     """Write the report as one HTML file at ``out``, making its folder, and return its path.
 
-    ``results`` are the gate's, one a batch; ``quarantine`` are the open entries. The file is
-    replaced at once, so that whoever has it open never reads half of it.
+    ``results`` are the gate's, one a batch; ``quarantine`` are the open entries; ``notes`` are what
+    reading the run's documents found. The file is replaced at once, so that whoever has it open
+    never reads half of it.
     """
     checks = _merge_checks(results)
     page = (
@@ -95,6 +120,7 @@ def write_report(
             stopped=sum(result.stopped for result in results),
             rows=sum(result.checked_rows for result in results),
             refused=len({key for result in results for key in result.failed_versions}),
+            readings=_readings(notes),
             quarantine=sorted(quarantine, key=lambda entry: (entry.source_id, entry.source_key)),
         )
     )
@@ -103,6 +129,23 @@ def write_report(
     # A message may hold a lone surrogate, which UTF-8 can't write.
     draft.write_bytes(page.encode("utf-8", "backslashreplace"))
     return draft.replace(out)
+
+
+def _readings(notes: Sequence[ReadingNote]) -> list[_Reading]:
+    """Group the warnings by code, those of the most documents first."""
+    by_code: dict[str, list[ReadingNote]] = defaultdict(list)
+    for note in notes:
+        by_code[note.warning.code].append(note)
+    readings = [
+        _Reading(
+            code=code,
+            pages=sum(note.warning.page is not None for note in found),
+            documents=len({(note.source_id, note.source_key) for note in found}),
+            examples=found[:_EXAMPLES],
+        )
+        for code, found in by_code.items()
+    ]
+    return sorted(readings, key=lambda reading: (-reading.documents, reading.code))
 
 
 def _environment() -> Environment:

@@ -317,6 +317,17 @@ def _legibility(settings: GateSettings) -> Iterator[Expectation]:
             severity="warning",
         ),
     )
+    yield ExpectColumnValuesToBeInSet(
+        column="page_flagged",
+        value_set=[False],
+        row_condition=_PAGED,
+        **about(
+            "page_flagged",
+            "The page should be one on which recognition found all text, and was sure of it.",
+            guarantee=9,
+            severity="warning",
+        ),
+    )
     yield ExpectColumnValuesToNotBeNull(
         column="language",
         **about(

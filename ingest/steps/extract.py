@@ -155,4 +155,5 @@ def _register(
         title=title,
         effective_from=record.effective_from,
         effective_is_receipt=record.effective_is_receipt,
+        warnings=extraction.warnings,
     )

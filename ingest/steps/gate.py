@@ -82,6 +82,11 @@ def _inputs(pipeline: Pipeline, versions: tuple[ChunkedVersion, ...]) -> Iterato
     for version in versions:
         extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
         sizes = {page.number: (page.width, page.height) for page in extraction.pages}
+        flagged = frozenset(
+            page.number
+            for page in extraction.pages
+            if any(recognition.flagged for recognition in page.recognitions)
+        )
         cover = WordCover(extraction.text, extraction.words) if extraction.pages else None
         for record in pipeline.artifacts.read_lines(version.payloads_uri, ChunkRecord):
             payload = record.payload
@@ -93,4 +98,5 @@ def _inputs(pipeline: Pipeline, versions: tuple[ChunkedVersion, ...]) -> Iterato
                 page_sizes=sizes,
                 words_cover=cover.holds(payload.char_start, payload.char_end) if cover else None,
                 body_end=extraction.body_end,
+                flagged_pages=flagged,
             )

@@ -10,10 +10,18 @@ from pathlib import Path
 from ingest.errors import ItemError
 from ingest.ledger import build_ledger
 from ingest.pipeline import Pipeline, report_folder
-from ingest.quality.report import write_report
+from ingest.quality.report import ReadingNote, write_report
 from ingest.quality.results import GateResult
 from schemas.document import Extraction
-from schemas.run import AuditResult, BatchRef, ChunkedVersion, GateStep, Ledger, SourcePlan
+from schemas.run import (
+    AuditResult,
+    BatchRef,
+    ChunkedVersion,
+    ExtractResult,
+    GateStep,
+    Ledger,
+    SourcePlan,
+)
 
 _PICTURES_A_RUN = 8
 
@@ -32,6 +40,7 @@ def report(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         list(_gate_results(pipeline)),
         pipeline.catalog.quarantine(),
         folder / "quality.html",
+        notes=list(_notes(pipeline)),
     )
     _draw_pages(pipeline, folder / "pages")
     pipeline.catalog.finish_run(pipeline.run_id, ledger)
@@ -44,6 +53,15 @@ def _gate_results(pipeline: Pipeline) -> Iterator[GateResult]:
             step = pipeline.stage_result(ref, "gate", GateStep)
             if step.result_uri is not None:
                 yield pipeline.artifacts.read(step.result_uri, GateResult)
+
+
+def _notes(pipeline: Pipeline) -> Iterator[ReadingNote]:
+    for plan in pipeline.plans():
+        for ref in _refs(pipeline, plan, "extract"):
+            for version in pipeline.stage_result(ref, "extract", ExtractResult).extracted:
+                item = version.fetched.planned.item
+                for warning in version.warnings:
+                    yield ReadingNote(item.source_id, item.source_key, warning)
 
 
 def _refs(pipeline: Pipeline, plan: SourcePlan, stage: str) -> Iterator[BatchRef]:

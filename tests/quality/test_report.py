@@ -10,7 +10,8 @@ import pytest
 from quality.batches import NOW, SETTINGS, document, frame_of
 
 from ingest.quality.gate import GateResult, check
-from ingest.quality.report import COLUMNS, write_report
+from ingest.quality.report import COLUMNS, ReadingNote, write_report
+from schemas.document import ExtractionWarning
 from schemas.run import Ledger, LedgerLine
 
 PLANTED = "<script>alert('planted')</script>"
@@ -105,6 +106,28 @@ def test_planted_markup_is_shown_and_not_run(tmp_path: Path) -> None:
     assert "<script" not in shown.source.lower()
     assert shown.text.count("<script>alert('planted')</script>") >= 7
     assert "\\u003cscript\\u003e" in shown.text
+
+
+def test_what_reading_found_is_shown_by_code(tmp_path: Path) -> None:
+    out = tmp_path / "quality.html"
+    notes = [
+        ReadingNote(
+            "contracts",
+            f"scan {number}.pdf",
+            ExtractionWarning(code="text_not_recognised", message=PLANTED, page=number),
+        )
+        for number in range(1, 8)
+    ]
+    notes.append(
+        ReadingNote("contracts", "a.pdf", ExtractionWarning(code="repaired", message="Repaired."))
+    )
+    write_report(ledger(), [], [], out, notes=notes)
+    shown = Page(out)
+    assert "7 documents 7 pages text_not_recognised scan 1.pdf , page 1:" in shown.text
+    assert "scan 5.pdf" in shown.text
+    assert "scan 6.pdf" not in shown.text
+    assert "1 document repaired a.pdf : Repaired." in shown.text
+    assert "<script" not in shown.source.lower()
 
 
 def test_the_page_is_whole_in_itself(tmp_path: Path) -> None:

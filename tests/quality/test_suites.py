@@ -88,6 +88,7 @@ FAULTS: list[tuple[str, Fault, list[int]]] = [
     ),
     ("boxes_made_up", cell("box_count", 1, UNPAGED_ROW), [UNPAGED_ROW]),
     ("words_missing", cell("words_cover", False), [ROW]),
+    ("page_flagged", cell("page_flagged", True), [ROW]),
     ("locator_missing", cell("locator", None, UNPAGED_ROW), [UNPAGED_ROW]),
     *(
         (f"{column}_out_of_range", cell(column, datetime(1899, 12, 31, tzinfo=UTC)), [ROW])
