@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 from urllib.parse import unquote
 
 from lxml import etree  # type: ignore[import-untyped]  # its stubs are a package of their own
@@ -23,7 +23,7 @@ from lxml import etree  # type: ignore[import-untyped]  # its stubs are a packag
 from ingest.errors import ItemError
 from ingest.extract.draft import SourceBytes, damaged
 
-type Node = Any
+Node: TypeAlias = Any
 """An element of lxml, which has no types of its own."""
 
 RELATIONSHIPS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -56,8 +56,8 @@ def check_invariants(extraction: Extraction) -> None:
                 end = cell.char_end
             if row.cells:
                 held = covered(text, [(c.char_start, c.char_end) for c in row.cells])
-                run = range(row.char_start, row.char_end)
-                assert all(held[i] or text[i].isspace() for i in run), "cells cover their row"
+                between = range(row.char_start, row.char_end)
+                assert all(held[i] or text[i].isspace() for i in between), "cells cover their row"
             end = row.char_end
         if element.rows:
             assert end == element.char_end
