@@ -32,11 +32,26 @@ Line = tuple[PageWord, ...]
 
 
 @dataclass(frozen=True, slots=True)
+class CellSpan:
+    """A cell of a table that is not empty, as a number of its row's words."""
+
+    words: int
+    column: int
+    """From 1."""
+    row_span: int = 1
+    column_span: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class RowSpan:
     """A row of a table, as a number of the block's lines."""
 
     lines: int
     header: bool = False
+    cells: tuple[CellSpan, ...] = ()
+    """In the order of the row's words; they cover all of them, or there are none."""
+    number: int | None = None
+    """Number of the row in the table, from 1; None where it is the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +63,8 @@ class Block:
     level: int | None = None
     size: float = 0.0
     """Font size of the largest part in points; 0 where it is not known."""
+    bold: bool = False
+    """True if all of it is known to be bold."""
     rows: tuple[RowSpan, ...] = ()
     """Rows of a table in order; they cover all lines, or there are none."""
 

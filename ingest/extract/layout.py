@@ -1,4 +1,4 @@
-"""Roles and reading order of a digital page, from MuPDF's layout model or from its blocks.
+"""Roles and reading order of a digital page, from MuPDF's layout model where it has seen the page.
 
 The layout model (pymupdf.layout, ONNX, offline) gives regions in reading order, each with a class.
 Words are put into regions by their middle. Words outside every region are never lost: their MuPDF
@@ -10,17 +10,18 @@ blocks become regions of their own, placed by position.
 
 from __future__ import annotations
 
-import bisect
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from ingest.extract.blocks import Block, Line, RowSpan, line_text
+from ingest.extract.blocks import Block, RowSpan, line_text
 from ingest.extract.columns import by_column
 from ingest.extract.headings import clause_level
+from ingest.extract.lines import bounds, visual_lines
+from ingest.extract.paragraphs import paragraphs
+from ingest.extract.tables import Grid, table_block
 from ingest.extract.text_layer import TextLine
 from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple, ElementKind
@@ -36,7 +37,6 @@ _KINDS: dict[str, ElementKind] = {
     "page-footer": "footer",
 }
 """The model's classes; text, picture and formula are paragraphs."""
-_NUMBER = re.compile(r"[^\w\s]*\d[\d.,:/-]*[^\w\s]*")
 _SLACK = 1.0
 _MAX_PIXELS = 16_000_000
 """The model looks at the page at 72 dpi; on a wall-sized page it would look at gigabytes."""
@@ -48,8 +48,8 @@ class Region:
 
     box: BoxTuple
     kind: ElementKind
-    grid: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    """Of a table: y of the lines between rows, x of the lines between columns; points, sorted."""
+    grid: Grid | None = None
+    """Of a table."""
 
 
 def layout_regions(page: pymupdf.Page) -> list[Region] | None:
@@ -100,13 +100,9 @@ def _region(group: dict[str, Any]) -> Region:
 
 
 def blocks_in_order(lines: Sequence[TextLine], regions: Iterable[Region] | None) -> list[Block]:
-    """Return the page's blocks in reading order; MuPDF's own blocks where there are no regions."""
+    """Return the page's blocks in reading order; see `paragraphs` for pages without."""
     if regions is None:
-        return [
-            block
-            for _, run in groupby(lines, key=lambda line: line.block)
-            for block in split_headings(_block(list(run), "paragraph", None))
-        ]
+        return [part for block in paragraphs(lines) for part in split_headings(block)]
     placed = _place(lines, list(regions))
     return [_promoted(_block(parts, region.kind, region.grid)) for region, parts in placed if parts]
 
@@ -154,7 +150,7 @@ def _place(lines: Sequence[TextLine], regions: list[Region]) -> list[tuple[Regio
                 placed[home].append(part)
     result = list(zip(regions, placed, strict=True))
     for parts in stray.values():
-        region = Region(_bounds(word.box for part in parts for word in part.words), "paragraph")
+        region = Region(bounds(word.box for part in parts for word in part.words), "paragraph")
         result.insert(
             _position(region.box, [placed_region for placed_region, _ in result]), (region, parts)
         )
@@ -183,138 +179,19 @@ def _position(box: BoxTuple, regions: list[Region]) -> int:
     return above[-1] + 1 if above else 0
 
 
-def _block(
-    parts: list[TextLine],
-    kind: ElementKind,
-    grid: tuple[tuple[float, ...], tuple[float, ...]] | None,
-) -> Block:
+def _block(parts: list[TextLine], kind: ElementKind, grid: Grid | None) -> Block:
     size = max(part.size for part in parts)
     if kind == "table" and grid and grid[0] and all(part.horizontal for part in parts):
-        return _table(parts, grid, size)
+        return table_block(parts, grid, size)
     lines = tuple(visual_lines(parts))
     rows = tuple(RowSpan(1) for _ in lines) if kind == "table" else ()
-    return Block(kind=kind, lines=lines, size=size, rows=rows)
-
-
-def visual_lines(parts: Sequence[TextLine]) -> list[Line]:
-    """Join what stands side by side on one line, and order the lines from top to bottom.
-
-    MuPDF breaks a line at wide gaps, as between a number and its clause. Where blocks stand side
-    by side, which the layout model should have told apart, MuPDF's own order is kept: ordering by
-    height would mix columns line by line. So it is for text that does not run across the page.
-    """
-    if not all(part.horizontal for part in parts) or _has_columns(parts):
-        return [part.words for part in parts]
-    rows: list[list[TextLine]] = []
-    bounds: list[BoxTuple] = []
-    for part in sorted(parts, key=lambda part: _middle(_line_box(part))):
-        box = _line_box(part)
-        if bounds and _same_line(bounds[-1], box, rows[-1]):
-            rows[-1].append(part)
-            bounds[-1] = _bounds((bounds[-1], box))
-        else:
-            rows.append([part])
-            bounds.append(box)
-    return [_side_by_side(row) for row in rows]
-
-
-def _same_line(bounds: BoxTuple, box: BoxTuple, row: list[TextLine]) -> bool:
-    overlap = min(bounds[3], box[3]) - max(bounds[1], box[1])
-    if overlap < 0.5 * min(bounds[3] - bounds[1], box[3] - box[1]):
-        return False
-    return all(
-        other[2] <= box[0] + _SLACK or box[2] <= other[0] + _SLACK for other in map(_line_box, row)
+    return Block(
+        kind=kind,
+        lines=lines,
+        size=size,
+        bold=all(part.bold for part in parts),
+        rows=rows,
     )
-
-
-def _side_by_side(row: list[TextLine]) -> Line:
-    if len(row) == 1:
-        return row[0].words
-    rightward = sum(_reads_rightward(part.words) for part in row) * 2 >= len(row)
-    ordered = sorted(row, key=lambda part: _line_box(part)[0], reverse=not rightward)
-    return tuple(word for part in ordered for word in part.words)
-
-
-def _reads_rightward(words: Line) -> bool:
-    """False where the words, which are in reading order, run to the left: Arabic, Hebrew."""
-    return len(words) < 2 or words[0].box[0] <= words[-1].box[0]
-
-
-def _has_columns(parts: Sequence[TextLine]) -> bool:
-    blocks: dict[int, list[BoxTuple]] = {}
-    for part in parts:
-        blocks.setdefault(part.block, []).append(_line_box(part))
-    tall = [_bounds(boxes) for boxes in blocks.values() if _stacked(boxes) >= 2]
-    return any(
-        (a[2] <= b[0] or b[2] <= a[0])
-        and min(a[3], b[3]) - max(a[1], b[1]) > 0.5 * min(a[3] - a[1], b[3] - b[1])
-        for index, a in enumerate(tall)
-        for b in tall[index + 1 :]
-    )
-
-
-def _stacked(boxes: list[BoxTuple]) -> int:
-    """Count the lines of a block that stand below one another."""
-    count, bottom = 0, float("-inf")
-    for box in sorted(boxes, key=_middle):
-        if _middle(box) > bottom:
-            count, bottom = count + 1, box[3]
-    return count
-
-
-def _table(
-    parts: list[TextLine], grid: tuple[tuple[float, ...], tuple[float, ...]], size: float
-) -> Block:
-    """Order a table's words by row, then column, then line.
-
-    A row of one-line cells is one line; otherwise each line of each cell is, so that a line's box
-    never spans a neighbouring cell's lines.
-    """
-    between_rows, between_columns = grid
-    cells: dict[tuple[int, int], list[TextLine]] = {}
-    for part in parts:
-        for (row, column), run in groupby(
-            part.words,
-            key=lambda word: (
-                bisect.bisect(between_rows, (word.box[1] + word.box[3]) / 2),
-                bisect.bisect(between_columns, (word.box[0] + word.box[2]) / 2),
-            ),
-        ):
-            cells.setdefault((row, column), []).append(replace(part, words=tuple(run)))
-    lines: list[Line] = []
-    spans: list[int] = []
-    texts: list[str] = []
-    for _, row_cells in groupby(sorted(cells.items()), key=lambda item: item[0][0]):
-        cell_lines = [visual_lines(cell) for _, cell in row_cells]
-        if all(len(cell) == 1 for cell in cell_lines):
-            row_lines: list[Line] = [tuple(word for cell in cell_lines for word in cell[0])]
-        else:
-            row_lines = [line for cell in cell_lines for line in cell]
-        lines += row_lines
-        spans.append(len(row_lines))
-        texts.append(" ".join(map(line_text, row_lines)))
-    header = _has_header(texts)
-    rows = tuple(RowSpan(span, header and index == 0) for index, span in enumerate(spans))
-    return Block(kind="table", lines=tuple(lines), size=size, rows=rows)
-
-
-def _has_header(rows: list[str]) -> bool:
-    """Take the first row for a header if it has no number and half of the others have one."""
-    numbers = [any(_NUMBER.fullmatch(word) for word in row.split()) for row in rows]
-    return len(rows) > 1 and not numbers[0] and sum(numbers) >= 0.5 * (len(rows) - 1)
-
-
-def _line_box(part: TextLine) -> BoxTuple:
-    return _bounds(word.box for word in part.words)
-
-
-def _bounds(boxes: Iterable[BoxTuple]) -> BoxTuple:
-    x0, y0, x1, y1 = zip(*boxes, strict=True)
-    return min(x0), min(y0), max(x1), max(y1)
-
-
-def _middle(box: BoxTuple) -> float:
-    return (box[1] + box[3]) / 2
 
 
 def _area(box: BoxTuple) -> float:

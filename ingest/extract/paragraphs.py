@@ -1,0 +1,142 @@
+"""Paragraphs of a digital page that no layout model has seen, in reading order.
+
+MuPDF's blocks follow the order in which the file draws, which need not be the order of reading, and
+they break where the file's own text objects do. So lines are put in order by their place (see
+`columns`), and a paragraph ends where a reader sees an end: at a wider gap, another size or
+weight, a list mark, an indent, or a short last line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from ingest.extract.blocks import Block, line_text
+from ingest.extract.columns import reading_order
+from ingest.extract.lines import Row, has_columns, line_box, reads_rightward, rows_of
+from ingest.extract.text_layer import TextLine
+
+LIST_MARK = re.compile(
+    r"(?:[•‣◦▪▫■□●○➢➤✓\uf0b7\uf0a7–—-]|o(?=\s)"
+    r"|\(?(?:\d{1,3}|[a-zA-Z]{1,2}|[ivxlcIVXLC]{1,6})\)|(?:\d{1,3}|[a-zA-Z]|[ivxlcIVXLC]{1,6})\.)"
+    r"(?=\s|$)"
+)
+"""A bullet, or a number or letter with a bracket or a full stop."""
+_ENDED = re.compile(r"[.:;!?][\"'”’)\]]*$")
+_GAP = 1.3
+"""A step from line to line that is this many times the usual one ends a paragraph."""
+_OTHER_SIZE = 0.1
+_SHORT = 0.85
+"""A line that reaches less far than this share of its column's width is short."""
+_INDENT = 0.8
+"""Smallest indent of a first line, in heights of a line."""
+
+
+def paragraphs(lines: Sequence[TextLine]) -> list[Block]:
+    """Return the paragraphs of a page, all of them with the kind "paragraph"."""
+    across = [line for line in lines if line.horizontal]
+    boxes = [line_box(line.words) for line in across]
+    rightward = sum(reads_rightward(line.words) for line in across) * 2 >= len(across)
+    runs = reading_order(
+        boxes,
+        lambda index: sum(any(map(str.isalpha, word.text)) for word in across[index].words),
+        rightward=rightward,
+    )
+    blocks: list[Block] = []
+    for run in runs:
+        parts, part_boxes = [across[index] for index in run], [boxes[index] for index in run]
+        if has_columns(parts, part_boxes):
+            # They could not be told apart by place, so the file's order is the best there is.
+            blocks += _by_block([across[index] for index in sorted(run)])
+        else:
+            blocks += [_block(group) for group in _groups(rows_of(parts, part_boxes))]
+    blocks += _by_block([line for line in lines if not line.horizontal])
+    return blocks
+
+
+def _by_block(lines: list[TextLine]) -> list[Block]:
+    """Return MuPDF's own blocks."""
+    blocks: dict[int, list[TextLine]] = {}
+    for line in lines:
+        blocks.setdefault(line.block, []).append(line)
+    return [
+        Block(
+            kind="paragraph",
+            lines=tuple(part.words for part in parts),
+            size=max(part.size for part in parts),
+            bold=all(part.bold for part in parts),
+        )
+        for parts in blocks.values()
+    ]
+
+
+def _block(rows: list[Row]) -> Block:
+    return Block(
+        kind="paragraph",
+        lines=tuple(row.words for row in rows),
+        size=max(row.size for row in rows),
+        bold=all(row.bold for row in rows),
+    )
+
+
+def _groups(rows: list[Row]) -> list[list[Row]]:
+    """Group the rows of a column into paragraphs."""
+    if len(rows) == 1:
+        return [rows]
+    left = min(row.box[0] for row in rows)
+    right = max(row.box[2] for row in rows)
+    pitch = _pitch(rows)
+    groups: list[list[Row]] = [[rows[0]]]
+    for before, row in pairwise(rows):
+        if _ends(groups[-1], before, row, (left, right), pitch):
+            groups.append([row])
+        else:
+            groups[-1].append(row)
+    return groups
+
+
+def _pitch(rows: list[Row]) -> float:
+    steps = [_step(before, row) for before, row in pairwise(rows)]
+    height = median(row.box[3] - row.box[1] for row in rows)
+    near = [step for step in steps if step < 2.2 * height]
+    return median(near) if near else 1.5 * height
+
+
+def _step(before: Row, row: Row) -> float:
+    """Return the distance of two lines' feet and heads, whichever is the smaller.
+
+    Boxes are of the ink, so a line without any descender ends higher than its neighbours.
+    """
+    return min(row.box[3] - before.box[3], row.box[1] - before.box[1])
+
+
+def _ends(
+    group: list[Row], before: Row, row: Row, edges: tuple[float, float], pitch: float
+) -> bool:
+    """Say whether a paragraph ends between two rows of a column."""
+    sizes = before.size, row.size
+    if abs(sizes[0] - sizes[1]) > _OTHER_SIZE * max(sizes):
+        return True
+    # Lines of another size than the column's usual one have another step.
+    usual = max(pitch, 1.15 * row.size)
+    if _step(before, row) > _GAP * usual:
+        return True
+    if before.bold != row.bold:
+        return True
+    left, right = edges
+    first, last = line_text(row.parts[0].words[:3]), before.words[-1].text
+    ended = bool(_ENDED.search(last))
+    short = before.box[2] < left + _SHORT * (right - left)
+    marked = LIST_MARK.match(first)
+    if marked and (not first[0].isalnum() or ended or short or last in ("and", "or")):
+        return True
+    indent = _INDENT * (row.box[3] - row.box[1])
+    if row.box[0] > _left(group, before) + indent and (ended or short):
+        return len(group) > 1 or not LIST_MARK.match(line_text(group[0].words[:1]))
+    return ended and short and not first[0].islower()
+
+
+def _left(group: list[Row], before: Row) -> float:
+    return before.box[0] if len(group) > 1 else group[0].box[0]
