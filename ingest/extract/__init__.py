@@ -33,6 +33,7 @@ _READERS = {
     media.BMP: ("images", "read_image"),
     media.GIF: ("images", "read_image"),
     media.DOCX: ("docx", "read_docx"),
+    media.XLSX: ("xlsx", "read_xlsx"),
     media.HTML: ("html", "read_html"),
     media.PLAIN: ("plain", "read_text"),
     media.MARKDOWN: ("plain", "read_text"),
@@ -43,7 +44,6 @@ _READERS = {
 
 _SAVE_AS_PDF = "Save it as PDF in its source, then retry the item."
 _UNSUPPORTED = {
-    media.XLSX: "Excel workbooks are not read. Export the sheet as CSV, then retry the item.",
     media.PPTX: f"PowerPoint files are not read. {_SAVE_AS_PDF}",
     media.XLSB: "Binary workbooks are not read. Save it as .xlsx, then retry the item.",
     media.OLE: "Old Office files (.doc, .xls, .ppt) are not read. Save it as .docx, .xlsx, .pptx "
