@@ -34,6 +34,7 @@ _READERS = {
     media.GIF: ("images", "read_image"),
     media.DOCX: ("docx", "read_docx"),
     media.XLSX: ("xlsx", "read_xlsx"),
+    media.PPTX: ("pptx", "read_pptx"),
     media.HTML: ("html", "read_html"),
     media.PLAIN: ("plain", "read_text"),
     media.MARKDOWN: ("plain", "read_text"),
@@ -44,7 +45,6 @@ _READERS = {
 
 _SAVE_AS_PDF = "Save it as PDF in its source, then retry the item."
 _UNSUPPORTED = {
-    media.PPTX: f"PowerPoint files are not read. {_SAVE_AS_PDF}",
     media.XLSB: "Binary workbooks are not read. Save it as .xlsx, then retry the item.",
     media.OLE: "Old Office files (.doc, .xls, .ppt) are not read. Save it as .docx, .xlsx, .pptx "
     "or PDF in its source, then retry the item.",

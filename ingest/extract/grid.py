@@ -8,6 +8,7 @@ from ingest.extract.composing import Cell, Row
 
 Range = tuple[int, int, int, int]
 """First row, first column, last row, last column, from 1."""
+_HEADER_ROWS = 3
 _FILLED = 0.5
 """A header names at least this share of the columns of the row below it."""
 
@@ -15,15 +16,20 @@ _FILLED = 0.5
 def tables_of(rows: Iterable[Row], headers: Collection[int]) -> Iterator[list[Row]]:
     """Yield the tables of a sheet, whose rows come in order and are not empty.
 
-    A table ends before an empty row, and before the first row with several cells where all above it
-    have one: those are its title or a note. Rows whose numbers are in ``headers`` head the table
-    that they begin; where there is none, the first row does if it reads like names of columns.
+    A table ends before an empty row, unless that only sets its header off from numbers, and before
+    the first row with several cells where all above it have one: those are its title or a note.
+    Rows whose numbers are in ``headers`` head the table that they begin; where there is none, the
+    first row does if it reads like names of columns.
     """
     table: list[Row] = []
     for row in rows:
         number = row.cells[0].row
         if table:
-            gap = number > table[-1].cells[0].row + 1
+            space = number - table[-1].cells[0].row - 1
+            gap = space > 0 and not (space == 1 and _heads(table, row))
+            if space == 1 and not gap:
+                for above in table:
+                    above.header = True
             title = len(row.cells) > 1 and all(len(above.cells) == 1 for above in table)
             if gap or title:
                 yield _headed(table, headers)
@@ -55,11 +61,25 @@ def _headed(table: list[Row], headers: Collection[int]) -> list[Row]:
     return table
 
 
+def _heads(table: list[Row], below: Row) -> bool:
+    """Tell whether a table so far is nothing but names for the numbers in the row below it."""
+    return (
+        len(table) <= _HEADER_ROWS
+        and len(table[-1].cells) > 1
+        and all(_is_name(cell.text) for row in table for cell in row.cells)
+        and sum(not _is_name(cell.text) for cell in below.cells) > 1
+    )
+
+
+def _is_name(text: str) -> bool:
+    return any(map(str.isalpha, text))
+
+
 def _reads_as_header(cells: list[Cell], below: list[Cell]) -> bool:
     texts = [cell.text.casefold() for cell in cells]
     return (
         len(cells) > 1
         and len(set(texts)) == len(texts)
         and len(cells) >= _FILLED * len(below)
-        and all(any(map(str.isalpha, text)) for text in texts)
+        and all(map(_is_name, texts))
     )

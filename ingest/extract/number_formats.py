@@ -12,6 +12,7 @@ import re
 from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 
 from openpyxl.styles.numbers import is_date_format  # type: ignore[import-untyped]
 from openpyxl.utils.datetime import (  # type: ignore[import-untyped]
@@ -35,7 +36,9 @@ _LARGEST = Decimal("1e30")
 
 def shown_number(value: float, code: str, *, mac_epoch: bool = False) -> str:
     """Return a number as a cell with the format ``code`` shows it; empty if the format hides it."""
-    if is_date_format(code):
+    if code == GENERAL:
+        return general(value)
+    if _is_date(code):
         return _shown_date(value, code, mac_epoch=mac_epoch)
     sections = _sections(code)
     negative = value < 0
@@ -109,6 +112,12 @@ def _shown_date(value: float, code: str, *, mac_epoch: bool) -> str:
     return shown_datetime(moment) if has_clock else moment.date().isoformat()
 
 
+@lru_cache(maxsize=1024)
+def _is_date(code: str) -> bool:
+    return bool(is_date_format(code))
+
+
+@lru_cache(maxsize=1024)
 def _sections(code: str) -> list[str]:
     sections = [""]
     for match in _TOKEN.finditer(code):

@@ -15,15 +15,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from openpyxl.styles.numbers import BUILTIN_FORMATS
-from openpyxl.utils.cell import column_index_from_string as column_index
-from openpyxl.utils.cell import coordinate_from_string, range_boundaries
+from openpyxl.styles.numbers import BUILTIN_FORMATS  # type: ignore[import-untyped]
+from openpyxl.utils.cell import range_boundaries  # type: ignore[import-untyped]
 
 from ingest.extract.composing import Cell, Composer, Row, count_of, tidy
 from ingest.extract.draft import Draft, SourceBytes, damaged
 from ingest.extract.grid import Range, span_cells, tables_of
 from ingest.extract.number_formats import GENERAL, shown_number, shown_text
 from ingest.extract.package import RELATIONSHIPS, Node, Package, iterate
+from schemas.document import ElementKind
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -83,11 +83,8 @@ class _Workbook:
         self._composer.title, self._composer.author = self._package.core_properties()
         for sheet in self._root.iterfind(f"{S}sheets/{S}sheet"):
             related = self._related.get(sheet.get(f"{{{RELATIONSHIPS}}}id") or "")
-            if (
-                related is None
-                or related.kind != "worksheet"
-                or related.target not in self._package
-            ):
+            known = related is not None and related.target in self._package
+            if related is None or not known or related.kind != "worksheet":
                 self._counts["sheets_not_read"] += 1
                 continue
             name = tidy(sheet.get("name") or "") or "Sheet"
@@ -242,22 +239,18 @@ class _Workbook:
                     "".join(text.text or "" for text in paragraph.iter(f"{_A}t"))
                     for paragraph in node.iter(f"{_A}p")
                 )
-                self._composer.add(
-                    "paragraph" if visible else "hidden", "\n".join(lines), sheet=name
-                )
+                kind: ElementKind = "paragraph" if visible else "hidden"
+                self._composer.add(kind, "\n".join(lines), sheet=name)
 
     def _notes(self, part: str, name: str) -> None:
         root = self._package.tree(part)
         for node in root.iter() if root is not None else ():
-            if node.tag.rpartition("}")[2] in ("comment", "threadedComment"):
-                body = next((c for c in node if c.tag.rpartition("}")[2] == "text"), None)
-                if body is not None:
-                    text = "".join(
-                        inner.text or ""
-                        for inner in body.iter()
-                        if inner is body or "}t" in inner.tag
-                    )
-                    self._composer.add("annotation", text, sheet=name)
+            if _local(node) not in ("comment", "threadedComment"):
+                continue
+            for body in node:
+                if _local(body) == "text":
+                    texts = (n.text or "" for n in body.iter() if n is body or _local(n) == "t")
+                    self._composer.add("annotation", "".join(texts), sheet=name)
 
     def _warn(self) -> None:
         counts, warn = self._counts, self._composer.warn
@@ -292,13 +285,19 @@ def _rich_text(node: Node | None) -> str:
     return "".join(run for run in runs if run)
 
 
+def _local(node: Node) -> str:
+    name: str = node.tag
+    return name.rpartition("}")[2]
+
+
 def _column(reference: str | None) -> int | None:
-    if not reference:
-        return None
-    try:
-        return column_index(coordinate_from_string(reference)[0])
-    except ValueError:
-        return None
+    """Return the number of the column that a reference such as "AB12" names."""
+    number = 0
+    for letter in (reference or "").rstrip("0123456789").upper():
+        if not "A" <= letter <= "Z":
+            return None
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number or None
 
 
 def _range(reference: str | None) -> Range | None:
