@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from ingest.extract.composing import Cell, Composer, Row, count_of, tidy
 from ingest.extract.docx_inline import Content, Inline
 from ingest.extract.docx_numbering import Label, Numbering
-from ingest.extract.docx_styles import ParagraphStyle, Styles, W, flag, integer, value
+from ingest.extract.docx_styles import ParagraphStyle, Styles, W, flag, value
 from ingest.extract.draft import Draft, SourceBytes, damaged
 from ingest.extract.headings import clause_level
-from ingest.extract.package import RELATIONSHIPS, Node, Package
+from ingest.extract.package import RELATIONSHIPS, Node, Package, integer
 from schemas.document import ElementKind
 
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"

@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from ingest.extract.docx_numbering import write_number
-from ingest.extract.docx_styles import Styles, W, flag, integer, is_on, value
-from ingest.extract.package import Node
+from ingest.extract.docx_styles import Styles, W, flag, is_on, value
+from ingest.extract.package import Node, integer
 
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ingest.extract.docx_styles import ParagraphStyle, Styles, W, integer, is_on, value
-from ingest.extract.package import Node
+from ingest.extract.docx_styles import ParagraphStyle, Styles, W, is_on, value
+from ingest.extract.package import Node, integer
 
 _PLACEHOLDER = re.compile(r"%([1-9])")
 _LEVELS = 9

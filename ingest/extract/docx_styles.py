@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ingest.extract.package import Node
+from ingest.extract.package import Node, integer
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFF = frozenset({"0", "false", "off"})
@@ -128,11 +128,3 @@ def flag(node: Node | None, tag: str) -> bool | None:
 def is_hidden(properties: Node | None) -> bool:
     """Tell whether run properties hide their text (ECMA-376-1 §17.3.2.41)."""
     return bool(flag(properties, "vanish"))
-
-
-def integer(given: str | None, fallback: int) -> int:
-    """Return ``given`` as a number, or ``fallback`` where it is none."""
-    try:
-        return int(given) if given is not None else fallback
-    except ValueError:
-        return fallback

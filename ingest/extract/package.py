@@ -252,6 +252,14 @@ def iterate(
         raise damaged(source.name, f"{name}: {error}") from error
 
 
+def integer(given: str | None, fallback: int) -> int:
+    """Return ``given`` as a number, or ``fallback`` where it is none."""
+    try:
+        return int(given) if given is not None else fallback
+    except ValueError:
+        return fallback
+
+
 def resolve(folder: str, target: str) -> str:
     """Return the name of the part that ``target`` means, seen from ``folder``."""
     target = unquote(target.partition("#")[0])

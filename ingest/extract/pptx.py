@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ingest.extract.composing import Cell, Composer, Row, count_of, tidy
 from ingest.extract.docx_numbering import write_number
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
-from ingest.extract.package import RELATIONSHIPS, Node, Package
+from ingest.extract.package import RELATIONSHIPS, Node, Package, integer
 from schemas.document import ElementKind
 
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -182,7 +182,7 @@ class _AutoNumbers:
         if properties is None:
             self._counts.clear()
             return ""
-        level = int(properties.get("lvl") or 0)
+        level = integer(properties.get("lvl"), 0)
         for deeper in [other for other in self._counts if other > level]:
             del self._counts[deeper]
         style = properties.find(f"{A}buAutoNum")
@@ -191,7 +191,7 @@ class _AutoNumbers:
             return ""
         if not has_text:
             return ""
-        start = int(style.get("startAt") or 1)
+        start = integer(style.get("startAt"), 1)
         self._counts[level] = self._counts.get(level, start - 1) + 1
         return _auto_number(self._counts[level], style.get("type") or "arabicPeriod")
 
@@ -258,7 +258,7 @@ def _table(table: Node) -> list[Row]:
             # A cell that a merged one covers keeps its place in the grid, and no text.
             if cell.get("hMerge") in ("1", "true") or cell.get("vMerge") in ("1", "true"):
                 continue
-            spans = (max(int(cell.get(name) or 1), 1) for name in ("rowSpan", "gridSpan"))
+            spans = (max(integer(cell.get(name), 1), 1) for name in ("rowSpan", "gridSpan"))
             row.cells.append(Cell("\n".join(_all_text(cell)), number, column, *spans))
         rows.append(row)
     if len(rows) < 2:

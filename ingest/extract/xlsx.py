@@ -22,7 +22,7 @@ from ingest.extract.composing import Cell, Composer, Row, count_of, tidy
 from ingest.extract.draft import Draft, SourceBytes, damaged
 from ingest.extract.grid import Range, span_cells, tables_of
 from ingest.extract.number_formats import GENERAL, shown_number, shown_text
-from ingest.extract.package import RELATIONSHIPS, Node, Package, iterate
+from ingest.extract.package import RELATIONSHIPS, Node, Package, integer, iterate
 from schemas.document import ElementKind
 
 S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -129,18 +129,18 @@ class _Workbook:
         for node in iterate(self._package, part, _SHEET_TAGS, self._source):
             match node.tag.removeprefix(S):
                 case "row":
-                    number = _integer(node.get("r"), number + 1)
+                    number = integer(node.get("r"), number + 1)
                     if 0 < number <= _MAX_ROW:
                         self._row(node, number, sheet)
                 case "col" if _is_true(node.get("hidden")):
-                    first = _integer(node.get("min"), 0)
-                    sheet.hidden_columns.append((first, _integer(node.get("max"), first)))
+                    first = integer(node.get("min"), 0)
+                    sheet.hidden_columns.append((first, integer(node.get("max"), first)))
                 case "mergeCell":
                     if area := _range(node.get("ref")):
                         sheet.merged.append(area)
                 case "pane" if (node.get("state") or "").startswith("frozen"):
                     # Rows that never scroll away are headers, if they are not half of the screen.
-                    split = int(float(node.get("ySplit") or 0))
+                    split = integer(node.get("ySplit"), 0)
                     sheet.headers.update(range(1, split + 1) if split <= 10 else ())
         return sheet
 
@@ -177,7 +177,7 @@ class _Workbook:
             return "", False
         match kind:
             case "s":
-                index = _integer(raw, -1)
+                index = integer(raw, -1)
                 text = self._strings[index] if 0 <= index < len(self._strings) else ""
                 return shown_text(text, self._format(cell)), False
             case "b":
@@ -194,7 +194,7 @@ class _Workbook:
         return raw, False
 
     def _format(self, cell: Node) -> str:
-        index = _integer(cell.get("s"), 0)
+        index = integer(cell.get("s"), 0)
         return self._formats[index] if 0 <= index < len(self._formats) else GENERAL
 
     def _shared_strings(self) -> list[str]:
@@ -219,9 +219,9 @@ class _Workbook:
             return []
         codes = dict(BUILTIN_FORMATS)
         for node in root.iterfind(f"{S}numFmts/{S}numFmt"):
-            codes[_integer(node.get("numFmtId"), 0)] = node.get("formatCode") or GENERAL
+            codes[integer(node.get("numFmtId"), 0)] = node.get("formatCode") or GENERAL
         return [
-            codes.get(_integer(node.get("numFmtId"), 0), GENERAL)
+            codes.get(integer(node.get("numFmtId"), 0), GENERAL)
             for node in root.iterfind(f"{S}cellXfs/{S}xf")
         ]
 
@@ -308,13 +308,6 @@ def _range(reference: str | None) -> Range | None:
     if None in (first, top, last, bottom):
         return None
     return top, first, bottom, last
-
-
-def _integer(given: str | None, fallback: int) -> int:
-    try:
-        return int(given) if given is not None else fallback
-    except ValueError:
-        return fallback
 
 
 def _is_true(given: str | None) -> bool:
