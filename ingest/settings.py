@@ -47,8 +47,9 @@ class ExtractionLimits(_Section):
     pixels_per_page: Annotated[int, Field(ge=1)] = 60_000_000
     """Pages are rendered at a lower resolution rather than above this many pixels."""
     characters: Annotated[int, Field(ge=1)] = 50_000_000
-    cpu_seconds: Annotated[int, Field(ge=1)] = 1_800
-    """Processor time of the child process, that of the engines that it starts not counted."""
+    cpu_seconds: Annotated[int, Field(ge=1)] = 600
+    """Processor time of the child process on each core that it may use (``workers``), that of the
+    programs that it starts not counted."""
     output_bytes: Annotated[int, Field(ge=1)] = 1024**3
     """Largest file that the child process may write."""
     members: Annotated[int, Field(ge=0)] = 1_000

@@ -1,6 +1,7 @@
 """Extraction in child processes: what crashes, hangs or eats memory costs one document.
 
-Each job goes to a worker with a limit on its time and its address space. The worker writes the
+Each job goes to a worker with limits on its time, its processor time, its address space and the
+files that it writes. The worker writes the
 extraction to a file and sends back only a word: a worker that dies while it sends leaves half a
 message in a pipe that all workers share, and short messages are written whole or not at all.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import math
 import os
 import resource
 import shutil
@@ -24,6 +26,7 @@ from pydantic import Field
 
 from ingest.errors import FatalError, ItemError, MunimentError
 from ingest.extract.faults import is_out_of_memory
+from ingest.extract.ocr_slots import share_slots
 from ingest.extract.scratch import scratch_folder
 from ingest.extract.spawn import CleanSpawnContext
 from ingest.settings import ExtractionSettings
@@ -102,7 +105,7 @@ def extract_all(
             max_workers=min(settings.workers, len(jobs)),
             max_tasks=_MAX_TASKS,
             initializer=_start_worker,
-            initargs=(settings.limits.memory_bytes,),
+            initargs=(settings, str(folder / "slots")),
             context=CleanSpawnContext(),
         )
         try:
@@ -121,16 +124,30 @@ def extract_all(
             pool.join()
 
 
-def _start_worker(memory_bytes: int) -> None:
+def _start_worker(settings: ExtractionSettings, slots: str) -> None:
     # A group of its own, so that a Tesseract that it started can be ended with it.
     os.setpgid(0, 0)
     # One thread each: the documents are what is read in parallel.
     for variable in ("OMP_THREAD_LIMIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = "1"
+    share_slots(Path(slots), settings.workers)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    _limit(resource.RLIMIT_AS, settings.limits.memory_bytes)
+    # Python ignores SIGXFSZ, so writing past the limit is an error (EFBIG) and not a death.
+    _limit(resource.RLIMIT_FSIZE, settings.limits.output_bytes)
+
+
+def _limit(what: int, wanted: int) -> None:
+    _, hard = resource.getrlimit(what)
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(what, (limit, hard))
+
+
+def _limit_processor_time(settings: ExtractionSettings) -> None:
+    """Give the process what a document may take beside what it took for earlier ones."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    allowed = settings.limits.cpu_seconds * settings.workers
+    _limit(resource.RLIMIT_CPU, math.ceil(used.ru_utime + used.ru_stime) + allowed)
 
 
 def _work(job: ExtractJob, settings: ExtractionSettings, place: str) -> _Report:
@@ -139,6 +156,7 @@ def _work(job: ExtractJob, settings: ExtractionSettings, place: str) -> _Report:
 
     target = Path(place)
     target.with_suffix(".pid").write_text(str(os.getpid()))
+    _limit_processor_time(settings)
     try:
         extraction, members = extract_with_members(
             Path(job.path).read_bytes(),
@@ -219,6 +237,18 @@ def _explain(error: BaseException, name: str, settings: ExtractionSettings) -> t
         return "extraction_out_of_memory", (
             f"{name}: reading it took more memory than there is (the limit is {limit:.1f} GiB). "
             "Get a smaller copy, or raise MUNIMENT_EXTRACTION__LIMITS__MEMORY_BYTES, " + again
+        )
+    if isinstance(error, ProcessExpired) and error.exitcode == -signal.SIGXCPU:
+        return "extraction_cpu_time", (
+            f"{name}: reading it took more than {settings.limits.cpu_seconds} seconds of processor "
+            f"time on each of {settings.workers} cores and was stopped. Split the document, or "
+            f"raise MUNIMENT_EXTRACTION__LIMITS__CPU_SECONDS, {again}"
+        )
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return "extraction_output_too_large", (
+            f"{name}: what was read from it, or a file inside it, is larger than "
+            f"{settings.limits.output_bytes:,} bytes. Split the document, or raise "
+            f"MUNIMENT_EXTRACTION__LIMITS__OUTPUT_BYTES, {again}"
         )
     if isinstance(error, ProcessExpired):
         how = f"the process that read it ended with status {error.exitcode}"

@@ -43,6 +43,9 @@ def extract(data, *, name, **more):
         return bytearray(64 * 1024**3)
     if name.startswith("library"):
         raise RuntimeError("std::bad_alloc")
+    if name.startswith("busy"):
+        while True:
+            pass
     if name.startswith("bug"):
         raise KeyError("a bug")
     return real(data, name=name, **more)
@@ -139,6 +142,27 @@ def test_a_hang_ends_with_all_that_it_started(tmp_path: Path) -> None:
     assert outcomes["more.txt"].extraction is not None
     for pid in notes.read_text().split():
         assert gone(int(pid)), "worker and grandchild have ended"
+
+
+@pytest.mark.usefixtures("hostile")
+def test_processor_time_is_counted_for_each_document(tmp_path: Path) -> None:
+    jobs = [job(tmp_path, f"{number}.pdf", text_pdf(pages=40)) for number in range(4)]
+    jobs.append(job(tmp_path, "busy.pdf", b"x"))
+    outcomes = run(jobs, settings_of(workers=1, cpu_seconds=3))
+    busy = outcomes.pop("busy.pdf")
+    assert busy.error_code == "extraction_cpu_time"
+    assert "3 seconds of processor time" in (busy.error_message or "")
+    assert all(outcome.extraction is not None for outcome in outcomes.values())
+
+
+def test_what_a_worker_writes_is_limited(tmp_path: Path) -> None:
+    jobs = [
+        job(tmp_path, "long.txt", b"Some words. " * 10_000),
+        job(tmp_path, "good.txt", b"Good."),
+    ]
+    outcomes = run(jobs, settings_of(output_bytes=60_000))
+    assert outcomes["long.txt"].error_code == "extraction_output_too_large"
+    assert outcomes["good.txt"].extraction is not None
 
 
 @pytest.mark.usefixtures("hostile")
