@@ -92,6 +92,15 @@ def line_text(line: Line) -> str:
 
 def clamp(box: tuple[float, float, float, float], width: float, height: float) -> BoxTuple | None:
     """Return ``box`` rounded outward and cut to the page; None if it lies wholly outside."""
+    x0, y0, x1, y1 = box
+    if 0 <= x0 <= x1 - _MIN_SIDE and 0 <= y0 <= y1 - _MIN_SIDE and x1 <= width and y1 <= height:
+        # Nearly every word; NaN is never here.
+        return (
+            int(x0 * _STEP) / _STEP,
+            int(y0 * _STEP) / _STEP,
+            min(width, math.ceil(x1 * _STEP) / _STEP),
+            min(height, math.ceil(y1 * _STEP) / _STEP),
+        )
     if not all(math.isfinite(side) for side in box):
         return None
     x0, x1 = _clamp(min(box[0], box[2]), max(box[0], box[2]), width)

@@ -5,17 +5,24 @@ Used where no layout model says what a heading is: scans, plain text, and pages 
 rule is small on purpose: a line is a heading if it is nothing but
 
 - a label (ARTICLE IV, Section 7, Schedule A, Exhibit 2 …) with or without a title, or
+- a Roman number or a letter with a full stop, and a title in capitals, or
 - a clause number (7., 7.2, 3.2.1, 7) …) and a title of at most ten words that is in capitals, or
   whose every word of four letters or more begins with one. A number without a dot or bracket
   ("7 TERMINATION") needs a title in capitals, or "12 Months" would be one.
 
 A title never ends in a digit (a line of a table of contents does), in a small word or "Section" (a
 sentence that goes on in the next line does), or in a comma.
+
+Two more rules need to know how a line stands. A line in capitals heads what is below it if it
+stands alone (`is_capital_heading`). And a clause whose heading runs into its text ("7. Termination.
+Either party may …") is cut behind the heading (`run_in_heading`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 _LABEL = re.compile(
     r"(?P<label>article|section|clause|part|schedule|exhibit|annex|appendix|attachment)"
@@ -25,6 +32,18 @@ _LABEL = re.compile(
 _NUMBER = re.compile(
     r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})(?P<mark>[.)]?)\s+(?P<title>\S.*)", re.DOTALL
 )
+_LETTERED = re.compile(r"(?P<number>[IVXLC]{1,7}|[A-Z])\.\s+(?P<title>\S.*)", re.DOTALL)
+_ROMAN = re.compile(r"[IVX]+|[IVXLC]{2,}")
+_RUN_IN_LABELS = frozenset({"section", "article", "clause", "§"})
+_RUN_IN_NUMBER = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,4}|[IVX]{1,5})(?P<mark>[.):]?)")
+_ABBREVIATION = re.compile(
+    r"(?:inc|corp|co|ltd|nos?|mr|mrs|ms|dr|st|u\.s|jr|sr|l\.p|n\.a|vs|art|sec)\.", re.IGNORECASE
+)
+_COMPANY = re.compile(
+    r"\b(?:INC|LLC|L\.L\.C|L\.P|LLP|CORP|CORPORATION|LTD|LIMITED|COMPANY|N\.A|PLC|GMBH|S\.A|BANK)"
+    r"\b\W*$"
+)
+_NO_HEADING = re.compile(r"(?:BY|NAME|TITLE|DATE|DATED|AND|BETWEEN|PAGE|ATTEST|SIGNED)\b|[_\d$]{2}")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _MAX_CHARACTERS = 90
 _MAX_WORDS = 10
@@ -44,6 +63,9 @@ def clause_level(line: str) -> int | None:
         if alone or (title and _is_title(title)):
             return _depth(label["number"])
         return None
+    lettered = _LETTERED.fullmatch(line)
+    if lettered and lettered["title"].isupper() and _is_title(lettered["title"]):
+        return 1 if _ROMAN.fullmatch(lettered["number"]) else 2
     number = _NUMBER.fullmatch(line)
     if not number or not _is_title(number["title"]):
         return None
@@ -61,6 +83,57 @@ def numbered_depth(line: str) -> int | None:
         return _depth(label["number"])
     number = _NUMBER.match(line)
     return _depth(number["number"]) if number else None
+
+
+def is_capital_heading(line: str) -> bool:
+    """Say whether a line that stands alone heads what is below it, by being in capitals.
+
+    Names of companies and what belongs to a signature head nothing.
+    """
+    line = " ".join(line.split())
+    if not line.isupper() or len(line) > _MAX_CHARACTERS or line[-1] in ",;-":
+        return False
+    if _COMPANY.search(line) or _NO_HEADING.match(line) or "..." in line or "__" in line:
+        return False
+    letters = sum(map(str.isalpha, line))
+    return (
+        len(line.split()) <= _MAX_WORDS
+        and letters >= 0.7 * len(line.replace(" ", ""))
+        and bool(_LONG_WORD.search(line))
+    )
+
+
+def run_in_heading(words: Iterable[str]) -> tuple[int, int] | None:
+    """Find the heading that a clause begins with: "7.2 Notice. Either party may …".
+
+    A number, then a title like that of a heading, which ends in a full stop or colon, then a
+    sentence.
+
+    Args:
+        words: of the clause, in order; only the first few are looked at.
+
+    Returns:
+        How many words the heading has, and its depth from 1; None where the clause has none.
+    """
+    first = list(islice(words, _MAX_WORDS + 4))
+    labelled = bool(first) and first[0].casefold() in _RUN_IN_LABELS
+    at = 1 if labelled else 0
+    number = _RUN_IN_NUMBER.fullmatch(first[at]) if at < len(first) else None
+    if not number:
+        return None
+    depth = _depth(number["number"])
+    if depth == 1 and not number["mark"] and not labelled:
+        return None
+    at += 1
+    for end in range(at, min(len(first) - 1, at + _MAX_WORDS)):
+        if first[end][-1] not in ".:" or _ABBREVIATION.fullmatch(first[end]):
+            continue
+        title = " ".join(first[at : end + 1])
+        following = first[end + 1].lstrip("\"'“‘([")
+        if following and following[0].isupper() and _is_title(title.rstrip(".:")):
+            return end + 1, depth
+        return None
+    return None
 
 
 def _depth(number: str) -> int:

@@ -113,7 +113,7 @@ def test_a_clause_over_a_page_break_is_contiguous() -> None:
     mark_furniture(contents)
     extraction = extraction_of(contents)
     assert extraction.text[: extraction.body_end] == (
-        "The Supplier shall\n\ndeliver the\n\ngoods in time."
+        "The Supplier shall\n\ndeliver the\ngoods in time."
     )
     assert extraction.text[extraction.body_end :] == (
         "\n\nACME Confidential\n\nPage 1 of 2\n\nACME Confidential\n\n- 2 -"

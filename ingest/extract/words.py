@@ -1,0 +1,98 @@
+"""Words of the contract, made by the hundred thousand."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Any
+
+from pydantic import BaseModel
+
+from ingest.extract.blocks import PageWord
+from schemas.document import Word
+
+_FIELDS = set(Word.model_fields)
+_SET_VALUES: Callable[[Word, dict[str, Any]], None] = BaseModel.__dict__["__dict__"].__set__
+_SETTERS: tuple[tuple[Callable[[Word, Any], None], Any], ...] = tuple(
+    (BaseModel.__dict__[slot].__set__, value)
+    for slot, value in (
+        ("__pydantic_fields_set__", _FIELDS),
+        ("__pydantic_extra__", None),
+        ("__pydantic_private__", None),
+    )
+)
+_SOURCES = {"digital", "ocr"}
+_BOX_KINDS = {"word", "line"}
+
+
+@dataclass(slots=True)
+class WordList:
+    """Words of one text in order, kept as columns until all are known."""
+
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    pages: list[int] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    words: list[PageWord] = field(default_factory=list)
+    bare: set[int] = field(default_factory=set)
+    """Indexes of the words that are in the text without the hyphen at their end."""
+
+    def build(self) -> list[Word]:
+        """Return the words of the contract, checked together and not one by one.
+
+        Pydantic takes 4 µs to check a word, as long as MuPDF takes to read one. Here the same
+        conditions are looked at for all words at once, and the objects are then filled as
+        ``model_construct`` fills them.
+
+        Raises:
+            ValueError: a value is outside what `Word` allows.
+        """
+        boxes = [word.box for word in self.words]
+        for index in self.bare:
+            boxes[index] = self.words[index].bare_box or boxes[index]
+        confidences = [word.confidence for word in self.words]
+        sources = [word.source for word in self.words]
+        box_kinds = [word.box_kind for word in self.words]
+        if self.words and (
+            min(self.starts) < 0
+            or min(self.ends) < 1
+            or min(self.pages) < 1
+            or min(self.lines) < 0
+            or not math.isfinite(sum(map(sum, boxes)))
+            or set(map(len, boxes)) != {4}
+            or not all(value is None or 0 <= value <= 100 for value in set(confidences))
+            or not set(sources) <= _SOURCES
+            or not set(box_kinds) <= _BOX_KINDS
+        ):
+            raise ValueError("a word has an offset, page, box, confidence or source out of range")
+        rows = [
+            {
+                "char_start": start,
+                "char_end": end,
+                "page": page,
+                "line": line,
+                "box": box,
+                "confidence": confidence,
+                "source": source,
+                "box_kind": box_kind,
+            }
+            for start, end, page, line, box, confidence, source, box_kind in zip(
+                self.starts,
+                self.ends,
+                self.pages,
+                self.lines,
+                boxes,
+                confidences,
+                sources,
+                box_kinds,
+                strict=True,
+            )
+        ]
+        made: list[Word] = list(map(object.__new__, repeat(Word, len(rows))))
+        deque(map(_SET_VALUES, made, rows), maxlen=0)
+        for setter, value in _SETTERS:
+            deque(map(setter, made, repeat(value)), maxlen=0)
+        return made
