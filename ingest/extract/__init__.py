@@ -35,6 +35,7 @@ _READERS = {
     media.DOCX: ("docx", "read_docx"),
     media.XLSX: ("xlsx", "read_xlsx"),
     media.PPTX: ("pptx", "read_pptx"),
+    media.RTF: ("rtf", "read_rtf"),
     media.ODT: ("odf", "read_odf"),
     media.ODS: ("odf", "read_odf"),
     media.ODP: ("odf", "read_odf"),
@@ -51,7 +52,6 @@ _UNSUPPORTED = {
     media.XLSB: "Binary workbooks are not read. Save it as .xlsx, then retry the item.",
     media.OLE: "Old Office files (.doc, .xls, .ppt) are not read. Save it as .docx, .xlsx, .pptx "
     "or PDF in its source, then retry the item.",
-    media.RTF: f"RTF is not read. {_SAVE_AS_PDF}",
     media.RSS: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
     media.ATOM: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
     media.XML: "XML is read only as a feed, by a source with 'connector: feed'. Dismiss the entry.",
