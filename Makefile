@@ -1,10 +1,11 @@
-# make        prepare this machine (does nothing if it is prepared)
-# make run    run the nightly DAG on examples/ into an embedded Qdrant
-# make test   lint, type-check and test
-# make lock   resolve the dependencies anew (needs uv)
+# make                 prepare this machine (does nothing if it is prepared)
+# make run             run the nightly DAG on examples/ into an embedded Qdrant
+# make test            lint, type-check and test
+# make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
+# make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test lint lock clean
+.PHONY: setup run test lint bench-extract lock clean
 
 VENV := .venv/bin
 
@@ -23,6 +24,9 @@ lint: setup
 	@$(VENV)/ruff format --check .
 	@$(VENV)/ruff check .
 	@$(VENV)/mypy
+
+bench-extract: setup
+	@$(VENV)/python -m benchmarks.extract $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
