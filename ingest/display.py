@@ -100,12 +100,17 @@ def ledger_table(ledger: Ledger) -> Table:
         "changed": "changed",
         "unchanged": "unchanged",
         "failed": "failed",
+        "members": "members",
+        "opened": "opened",
         "quarantined": "quarantined",
         "retired": "retired",
         "chunks": "chunks",
         "points_new": "points new",
         "points_reused": "points reused",
     }
+    if not any(line.members or line.opened for line in ledger.lines):
+        # Most sources have no files inside files, and the table is wide without them.
+        columns = {name: columns[name] for name in columns if name not in ("members", "opened")}
     table = Table(title=f"Run {ledger.run_id}", title_justify="left", show_footer=True)
     table.add_column("source", footer="all", no_wrap=True)
     for name, heading in columns.items():

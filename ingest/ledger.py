@@ -123,6 +123,8 @@ def _batch_counts(pipeline: Pipeline, ref: BatchRef) -> dict[str, int]:
     if (extract := _result(pipeline, ref, "extract", ExtractResult)) is not None:
         add(
             extracted=len(extract.extracted),
+            opened=len(extract.opened),
+            members=extract.members,
             quarantined=len(extract.refused),
             pages_recognised=extract.pages_recognised,
         )

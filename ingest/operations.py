@@ -100,7 +100,17 @@ def status(settings: Settings) -> dict[str, Any]:
             "errors": {},
             "unprovable": [],
         }
-    names = ("listed", "new", "changed", "unchanged", "failed", "quarantined", "retired")
+    names = (
+        "listed",
+        "new",
+        "changed",
+        "unchanged",
+        "failed",
+        "members",
+        "opened",
+        "quarantined",
+        "retired",
+    )
     return {
         "run_id": ledger.run_id,
         "balanced": ledger.balanced,

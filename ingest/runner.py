@@ -16,8 +16,9 @@ from ingest.errors import DataQualityError, FatalError, MunimentError, Retriable
 from ingest.ledger import BATCH_STAGES, failure_path
 from ingest.pipeline import Pipeline
 from ingest.progress import ProgressEvent
+from ingest.steps.retire import retire_path
 from schemas.base import utc_now
-from schemas.run import BatchFailure, BatchRef, Ledger, PublishResult, Stage
+from schemas.run import BatchFailure, BatchRef, Ledger, PublishResult, RetireResult, Stage
 
 _ATTEMPTS = 4
 
@@ -164,7 +165,10 @@ def changed_documents(pipeline: Pipeline) -> list[str]:
     """Return the ids of the documents that this run published, retired or restored."""
     changed: set[str] = set()
     for plan in pipeline.plans():
-        changed.update(plan.retire, plan.restore)
+        path = retire_path(pipeline, plan.source_id)
+        if pipeline.artifacts.exists(path):
+            retired = pipeline.artifacts.read(path, RetireResult)
+            changed.update(retired.retired, retired.restored)
         for batch_id in plan.batches:
             path = pipeline.stage_path(batch_id, "publish")
             if pipeline.artifacts.exists(path):

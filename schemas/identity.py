@@ -25,6 +25,14 @@ def document_id(source_id: str, document_key: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, encode_parts("document", source_id, document_key)))
 
 
+def member_key(container_key: str, name: str) -> str:
+    """Return the key of the file ``name`` inside the item or document ``container_key``.
+
+    No name has "!/" in it, so that what follows the listed item's key can be taken apart again.
+    """
+    return f"{container_key}!/{name}"
+
+
 def chunk_id(
     doc_id: str,
     version: int,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, computed_field
 
@@ -45,6 +45,10 @@ class PlannedItem(Model):
     item: Item
     doc_id: str
     change: Literal["new", "changed"]
+    container_key: str | None = None
+    """The listed item that a member lies in, at whatever depth; None for what is listed itself."""
+    depth: Annotated[int, Field(ge=0)] = 0
+    """In how many documents it lies."""
 
 
 class SourcePlan(Model):
@@ -61,9 +65,9 @@ class SourcePlan(Model):
     retire: tuple[str, ...] = ()
     """Documents whose every item is gone."""
     restore: tuple[str, ...] = ()
-    """Retired documents that are listed again."""
+    """Retired documents that are listed again, or whose container is."""
     gone: tuple[str, ...] = ()
-    """Source keys that are no longer listed."""
+    """Source keys that are no longer listed, with those of their members."""
     alerts: tuple[str, ...] = ()
 
 
@@ -145,6 +149,17 @@ class ExtractResult(Model):
 
     extracted: tuple[ExtractedVersion, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    opened: tuple[FetchedItem, ...] = ()
+    """Archives without a text, whose members are items."""
+    members: int = 0
+    """New and changed files inside documents, at whatever depth; they are extracted, opened or
+    refused like items that are listed."""
+    members_gone: tuple[str, ...] = ()
+    """Source keys of members that their container no longer has."""
+    retire: tuple[str, ...] = ()
+    """Documents of the members that are gone."""
+    restore: tuple[str, ...] = ()
+    """Retired documents of members that are there again."""
     pages_recognised: int = 0
     """Pages that went through OCR now; pages read from an earlier extraction don't count."""
 
@@ -236,6 +251,10 @@ class LedgerLine(Model):
     changed: int = 0
     unchanged: int = 0
     failed: int = 0
+    members: int = 0
+    """New and changed files inside documents; what is unchanged in a changed one doesn't count."""
+    opened: int = 0
+    """Archives, which have no text of their own: nothing is published of them but their members."""
     extracted: int = 0
     quarantined: int = 0
     """Items and documents that ended in quarantine, those that failed included."""
@@ -263,7 +282,8 @@ class LedgerLine(Model):
         return (
             "plan" not in self.stopped_in
             and self.listed == self.new + self.changed + self.unchanged + self.failed
-            and self.new + self.changed == self.published + refused_after_fetch
+            and self.new + self.changed + self.members
+            == self.published + refused_after_fetch + self.opened
             and self.chunks == self.points_new + self.points_reused + self.chunks_quarantined
         )
 

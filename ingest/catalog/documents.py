@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import case, exists, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from ingest.catalog.models import DocumentRow, ItemRow, QuarantineRow, VersionRow
 from ingest.catalog.records import DocumentRecord
@@ -68,8 +68,9 @@ class Documents(Transactions):
     def restore(self, doc_id: str) -> int:
         """Undo ``retire`` for a document that is listed again.
 
-        Its items that the latest listing had are no longer gone. That waits for this call, so
-        that a crash before it leaves the document to be found and restored by the next run.
+        Its items that the latest listing had are no longer gone, nor are its members of listed
+        items. That waits for this call, so that a crash before it leaves the document to be found
+        and restored by the next run.
 
         Returns:
             How many versions were restored; 0 if none was retired.
@@ -79,18 +80,30 @@ class Documents(Transactions):
             .where(VersionRow.doc_id == doc_id, VersionRow.retired_at != OPEN_END)
             .values(retired_at=OPEN_END)
         )
-        refused = or_(
-            ItemRow.version.is_(None),
+        refused = exists().where(
+            QuarantineRow.source_id == ItemRow.source_id,
+            QuarantineRow.source_key == ItemRow.source_key,
+            QuarantineRow.state == "open",
+        )
+        state = case(
+            (refused, "quarantined"),
+            (ItemRow.version.is_not(None), "indexed"),
+            (ItemRow.doc_sha256.is_not(None), "opened"),
+            else_="quarantined",
+        )
+        container = aliased(ItemRow)
+        there = or_(
+            ItemRow.container_key.is_(None),
             exists().where(
-                QuarantineRow.source_id == ItemRow.source_id,
-                QuarantineRow.source_key == ItemRow.source_key,
-                QuarantineRow.state == "open",
+                container.source_id == ItemRow.source_id,
+                container.source_key == ItemRow.container_key,
+                container.listed,
             ),
         )
         items = (
             update(ItemRow)
-            .where(ItemRow.doc_id == doc_id, ItemRow.state == "gone", ItemRow.listed)
-            .values(state=case((refused, "quarantined"), else_="indexed"))
+            .where(ItemRow.doc_id == doc_id, ItemRow.state == "gone", ItemRow.listed, there)
+            .values(state=state)
         )
         with self._writing() as session:
             change(session, items)

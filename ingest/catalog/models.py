@@ -58,26 +58,34 @@ class DocumentRow(Base):
 
 
 class ItemRow(Base):
-    """An item as it was last worked on.
+    """An item as it was last worked on: one that a source lists, or a file inside such a one.
 
-    ``fingerprint`` is NULL after a retry was asked for: no item's state equals it, so the next run
-    works on it again. ``doc_sha256`` and ``version`` name what is indexed of it.
+    ``fingerprint`` is NULL after a retry was asked for, or while a member is being worked on: no
+    item's state equals it, so the next run works on it again. ``doc_sha256`` and ``version`` name
+    what is indexed of it; an archive that was opened has no version.
     """
 
     __tablename__ = "items"
     __table_args__ = (
-        CheckConstraint("state IN ('indexed', 'quarantined', 'gone')", name="state"),
+        CheckConstraint(
+            "state IN ('found', 'opened', 'indexed', 'quarantined', 'gone')", name="state"
+        ),
         Index(None, "doc_id"),
+        Index(None, "source_id", "container_key"),
     )
 
     source_id: Mapped[str] = mapped_column(primary_key=True)
     source_key: Mapped[str] = mapped_column(primary_key=True)
+    container_key: Mapped[str | None]
+    """The listed item that a member lies in, at whatever depth; NULL for what is listed itself."""
     doc_id: Mapped[str]
     fingerprint: Mapped[str | None]
     state: Mapped[str]
     listed: Mapped[bool]
-    """Whether the latest listing had it. A gone item that is listed again stays gone until its
-    document has been restored, so that a crash in between is made good by the next run."""
+    """Whether the latest listing had it; of a member, whether its container had it when it was
+    last read. A gone item that is listed again stays gone until its document has been restored,
+    and a member that is no longer there is live until its document has been retired, so that a
+    crash in between is made good by the next run."""
     doc_sha256: Mapped[str | None]
     version: Mapped[int | None]
     pipeline_version: Mapped[str]

@@ -104,20 +104,6 @@ class Quarantine(Transactions):
             return to_record(QuarantineRecord, row)
 
 
-def close_entries(session: Session, source_id: str, source_key: str) -> None:
-    """Close the item's open entries: it was published after all."""
-    change(
-        session,
-        update(QuarantineRow)
-        .where(
-            QuarantineRow.source_id == source_id,
-            QuarantineRow.source_key == source_key,
-            QuarantineRow.state == "open",
-        )
-        .values(state="closed"),
-    )
-
-
 def _set_entry(
     session: Session, refusal: Refusal, run_id: str, level: QuarantineLevel, at: datetime
 ) -> None:

@@ -10,7 +10,9 @@ from schemas.base import Model, Sha256, UtcDatetime
 from schemas.licence import Confidentiality
 from schemas.run import Ledger, QuarantineState, Stage
 
-ItemState = Literal["indexed", "quarantined", "gone"]
+ItemState = Literal["found", "opened", "indexed", "quarantined", "gone"]
+"""found: a file inside another one that was not yet worked on; opened: an archive without a text,
+whose members are items."""
 VersionState = Literal["staged", "published", "withdrawn"]
 QuarantineLevel = Literal["item", "document", "chunk"]
 
@@ -19,6 +21,10 @@ class KnownItem(Model):
     """An item as it was last worked on."""
 
     doc_id: str
+    container_key: str | None
+    """The listed item that a member lies in, at whatever depth; None for what is listed itself."""
+    listed: bool
+    """Whether the latest listing had it; of a member, its container when it was last read."""
     fingerprint: str | None
     """None if a retry was asked for: no listed item has it, so the next run works on it again."""
     state: ItemState
@@ -26,6 +32,8 @@ class KnownItem(Model):
     version: int | None
     """The version that is indexed of it; None if none ever was."""
     pipeline_version: str
+    run_id: str
+    """The run that last listed it, found it in its container, or worked on it."""
 
 
 class DocumentRecord(Model):

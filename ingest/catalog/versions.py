@@ -10,9 +10,8 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from ingest.catalog.documents import lock_document
-from ingest.catalog.items import set_indexed
+from ingest.catalog.items import close_entries, set_indexed
 from ingest.catalog.models import IntervalRow, VersionRow
-from ingest.catalog.quarantine import close_entries
 from ingest.catalog.records import IntervalRecord, VersionDraft, VersionRecord
 from ingest.catalog.transactions import Transactions, change, to_record
 from ingest.errors import FatalError, RetriableError

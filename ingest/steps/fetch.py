@@ -7,7 +7,7 @@ import tenacity
 from ingest.errors import ItemError, RetriableError
 from ingest.pipeline import Pipeline
 from ingest.sources.base import Fetched
-from ingest.steps.refusals import refuse
+from ingest.steps.refusals import refuse, settle_members
 from schemas.base import utc_now
 from schemas.run import BatchRef, FetchedItem, FetchResult, PlannedItem, Refusal
 
@@ -33,6 +33,7 @@ def fetch(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             fetched.append(_fetch(pipeline, planned))
         except ItemError as error:
             refused.append(refuse(pipeline, planned, "fetch", error))
+            settle_members(pipeline, planned)
         except RetriableError as error:
             unanswered.append(error)
             refused.append(refuse(pipeline, planned, "fetch", error, again=True))

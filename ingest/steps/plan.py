@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Literal
 
 from natsort import natsort_key
 
 from ingest.catalog.records import KnownItem
 from ingest.pipeline import Pipeline
+from ingest.steps.members import change_of, needs_work, waiting_containers
 from ingest.version import PIPELINE_VERSION
 from schemas.base import OPEN_END
 from schemas.identity import document_id
@@ -26,7 +26,8 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
     """List ``source_id`` and write the batches of what is new or changed.
 
     Unchanged items cost the listing alone. An item in quarantine is left there until someone
-    retries it, it changes, or the pipeline does.
+    retries it, it changes, or the pipeline does. A file inside an item is reached through it: the
+    item is worked on again if one of its members has to be.
 
     Raises:
         RetriableError: the source does not answer.
@@ -37,12 +38,22 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
     known = pipeline.catalog.known_items(source_id)
     work, unchanged = _compare(source, listing.items, known)
     gone, alerts = _gone(source, listing, known)
+    as_before = {item.source_key for item in unchanged}
+    gone += _members_gone(known, set(gone), as_before)
     still_there = {document_id(source_id, item.document_key) for item in listing.items}
-    leaving = {known[key].doc_id for key in gone} - still_there
+    still_there |= {
+        item.doc_id for key, item in known.items() if item.state != "gone" and key not in set(gone)
+    }
+    leaving = {known[key].doc_id for key in gone if known[key].version is not None} - still_there
     returned = {
         before.doc_id
         for item in listing.items
         if (before := known.get(item.source_key)) is not None and before.state == "gone"
+    }
+    returned |= {
+        item.doc_id
+        for item in known.values()
+        if item.container_key in as_before and item.state == "gone" and item.listed
     }
 
     for problem in listing.problems:
@@ -102,18 +113,19 @@ def _compare(
     """Split the listed items into those to work on and those that are as they were."""
     work: list[PlannedItem] = []
     unchanged: list[Item] = []
+    waiting = waiting_containers(known)
     for item in items:
         before = known.get(item.source_key)
-        doc_id = document_id(source.id, item.document_key)
-        if before is None:
-            work.append(PlannedItem(item=item, doc_id=doc_id, change="new"))
-        elif before.fingerprint == item.fingerprint and not (
-            before.state == "quarantined" and before.pipeline_version != PIPELINE_VERSION
+        if (
+            before is not None
+            and before.fingerprint == item.fingerprint
+            and not needs_work(before)
+            and item.source_key not in waiting
         ):
             unchanged.append(item)
         else:
-            change: Literal["new", "changed"] = "new" if before.version is None else "changed"
-            work.append(PlannedItem(item=item, doc_id=doc_id, change=change))
+            doc_id = document_id(source.id, item.document_key)
+            work.append(PlannedItem(item=item, doc_id=doc_id, change=change_of(before)))
     return work, unchanged
 
 
@@ -128,7 +140,9 @@ def _gone(
     # Items that are listed with a problem are still there.
     listed = {item.source_key for item in listing.items}
     listed |= {problem.source_key for problem in listing.problems}
-    live = {key for key, item in known.items() if item.state != "gone"}
+    # A container with its members counts as one: how many files it holds says nothing about the
+    # listing. It counts too if a run found its members and did not get to its end.
+    live = {item.container_key or key for key, item in known.items() if item.state != "gone"}
     gone = live - listed
     if not gone:
         return [], []
@@ -146,6 +160,26 @@ def _gone(
             )
         ]
     return sorted(gone), []
+
+
+def _members_gone(
+    known: Mapping[str, KnownItem], containers_gone: Container[str], unchanged: Container[str]
+) -> list[str]:
+    """Return the members that went with their container.
+
+    With them are those that an unchanged container did not have when it was last read: the run
+    that read it did not get as far as retiring them.
+    """
+    return [
+        key
+        for key, item in known.items()
+        if item.container_key is not None
+        and item.state != "gone"
+        and (
+            item.container_key in containers_gone
+            or (item.container_key in unchanged and not item.listed)
+        )
+    ]
 
 
 def _cost(item: Item) -> int:

@@ -7,7 +7,14 @@ from ingest.pipeline import Pipeline
 from ingest.version import PIPELINE_VERSION
 from ingest.versions import Interval, VersionDate, timeline
 from schemas.base import utc_now
-from schemas.run import AuditResult, BatchRef, ChunkedVersion, PublishedVersion, PublishResult
+from schemas.run import (
+    AuditResult,
+    BatchRef,
+    ChunkedVersion,
+    ExtractResult,
+    PublishedVersion,
+    PublishResult,
+)
 
 
 def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
@@ -19,6 +26,7 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     Raises:
         RetriableError: the index or the catalogue is locked or does not answer.
     """
+    _note_opened(pipeline, ref)
     proved = pipeline.stage_result(ref, "audit", AuditResult).proved
     published: list[PublishedVersion] = []
     if proved:
@@ -60,6 +68,21 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 pipeline.advance(ref, "publish", number, len(proved), planned.item.source_key)
     result = PublishResult(published=tuple(published))
     return pipeline.finish(ref, "publish", result, published=len(published))
+
+
+def _note_opened(pipeline: Pipeline, ref: BatchRef) -> None:
+    """Note the archives that were opened: nothing is published of them but their members."""
+    for opened in pipeline.stage_result(ref, "extract", ExtractResult).opened:
+        planned = opened.planned
+        pipeline.catalog.record_opened(
+            source_id=planned.item.source_id,
+            source_key=planned.item.source_key,
+            doc_id=planned.doc_id,
+            fingerprint=planned.item.fingerprint,
+            doc_sha256=opened.doc_sha256,
+            pipeline_version=PIPELINE_VERSION,
+            run_id=pipeline.run_id,
+        )
 
 
 def _clear(pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion) -> None:

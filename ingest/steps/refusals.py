@@ -42,3 +42,13 @@ def refuse(
         level="item" if stage in ("plan", "fetch") else "document",
     )
     return refusal
+
+
+def settle_members(pipeline: Pipeline, planned: PlannedItem) -> None:
+    """Leave the members of a document that cannot be read until it can.
+
+    If they were waiting to be tried again, they would make every run read it again otherwise.
+    """
+    item = planned.item
+    container = planned.container_key or item.source_key
+    pipeline.catalog.settle_members(item.source_id, container, item.source_key)

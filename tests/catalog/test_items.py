@@ -119,7 +119,12 @@ def test_a_refusal_keeps_what_is_indexed(catalog: Catalog, helper: Any) -> None:
     after = catalog.known_items("contracts")["a.pdf"]
     # The pipeline's version changes too: the plan tries a refused item again for a newer one.
     assert after == before.model_copy(
-        update={"fingerprint": "a.pdf@y", "state": "quarantined", "pipeline_version": "0.2.0"}
+        update={
+            "fingerprint": "a.pdf@y",
+            "state": "quarantined",
+            "pipeline_version": "0.2.0",
+            "run_id": "run-2",
+        }
     )
 
 
