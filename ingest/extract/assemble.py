@@ -141,6 +141,7 @@ class _Writer:
                 char_end=end,
                 level=passage.level,
                 rows=self._rows(passage.rows, first, [*lines, len(self.words.words)]),
+                field=passage.blocks[0].field,
             )
         )
 

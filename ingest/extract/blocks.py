@@ -67,6 +67,8 @@ class Block:
     """True if all of it is known to be bold."""
     rows: tuple[RowSpan, ...] = ()
     """Rows of a table in order; they cover all lines, or there are none."""
+    field: str | None = None
+    """Name of the form field whose value it is."""
 
     @property
     def text(self) -> str:

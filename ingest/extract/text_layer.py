@@ -1,11 +1,11 @@
 """The text layer of a PDF's page: words with the boxes of their ink, as the page is displayed.
 
-MuPDF gives boxes (its accurate ones, of the glyphs' ink) in unrotated coordinates; they are turned
-here and not with ``page.rotation_matrix``, which forgets UserUnit (PDF 32000-1 §7.7.3.3, table 30).
+Only what the page shows is its text. What is there without being seen is kept apart, with the
+reason: text without ink or opacity, text that is painted over or clipped away, and text in the
+colour of its background. Such text over an image is what OCR software leaves behind; whether it is
+to be trusted is decided elsewhere.
 
-Ligatures are expanded ("ﬁ" becomes "fi", an Arabic presentation form its letter): what a reader
-types must find what the page shows. A glyph without a Unicode value becomes U+FFFD, never its
-number in the font.
+Annotations and form fields are no part of it; see `pdf_annotations`.
 """
 
 # mypy: allow-untyped-calls
@@ -15,30 +15,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Literal
 
-from ingest.extract.blocks import Line, PageWord, clamp, split_word
-from ingest.extract.decode import clean
 from ingest.extract.faults import raise_if_memory
+from ingest.extract.painting import PageImage, read_painting
+from ingest.extract.text_line import Hidden, TextLine
+from ingest.extract.text_page import read_lines, text_page
+from ingest.extract.text_trust import is_unreadable, suspicion
+from ingest.extract.visibility import split_by_visibility
+from ingest.extract.watermarks import mark_watermarks
 from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple
+
+__all__ = [
+    "PDF_ERRORS",
+    "Hidden",
+    "PageImage",
+    "Rotation",
+    "TextLayer",
+    "TextLine",
+    "is_unreadable",
+    "read_text_layer",
+    "to_displayed",
+]
 
 PDF_ERRORS = (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase)
 """PyMuPDF raises plain RuntimeErrors and ValueErrors beside MuPDF's own, which are neither."""
 Rotation = Literal[0, 90, 180, 270]
-_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_ACCURATE_BBOXES
-
-
-@dataclass(frozen=True, slots=True)
-class TextLine:
-    """A line as MuPDF groups it: words in order, with what it knows of them."""
-
-    words: Line
-    block: int
-    """Number of MuPDF's block on the page."""
-    size: float
-    horizontal: bool
-    bold: bool = False
+_OVER_IMAGE = 0.5
+"""Share of the hidden words that lie on images where the hidden text is that of a scan."""
 
 
 @dataclass(frozen=True)
@@ -48,24 +54,40 @@ class TextLayer:
     lines: tuple[TextLine, ...] = ()
     """Lines that the page shows."""
     hidden: tuple[TextLine, ...] = ()
-    """Lines that it does not show, such as the invisible layer over a scan."""
+    """Lines that it does not show, such as the invisible layer over a scan; each says why."""
     problems: tuple[tuple[str, str], ...] = ()
     """Codes and messages of what a reader should know."""
+    images: tuple[PageImage, ...] = ()
+    """Every image that the page paints."""
 
-    @property
+    @cached_property
     def characters(self) -> int:
         """Non-blank characters that the page shows."""
         return sum(len(word.text) for line in self.lines for word in line.words)
 
-    @property
+    @cached_property
     def unreadable(self) -> int:
         """Those of them that are no character."""
-        return sum(
-            is_unreadable(character)
-            for line in self.lines
+        return sum(is_unreadable(character) for character in _text(self.lines))
+
+    @cached_property
+    def suspicion(self) -> float:
+        """How likely it is, 0 to 1, that the text shown is not what the page says."""
+        return suspicion(self.lines)
+
+    @cached_property
+    def over_image(self) -> bool:
+        """True where most of the hidden text lies on images, as OCR software leaves it."""
+        words = [
+            word
+            for line in self.hidden
+            if line.hidden in ("invisible", "transparent", "covered")
             for word in line.words
-            for character in word.text
-        )
+        ]
+        boxes = [image.box for image in self.images]
+        return bool(words) and sum(
+            any(_middle_inside(word.box, box) for box in boxes) for word in words
+        ) >= _OVER_IMAGE * len(words)
 
 
 def read_text_layer(
@@ -73,44 +95,38 @@ def read_text_layer(
 ) -> TextLayer:
     """Return the text layer of ``page``, which is ``width`` × ``height`` points as displayed."""
     try:
-        textpage = page.get_textpage(flags=_FLAGS)
-        rows = textpage.extractWORDS()
-        styles = {
-            (block["number"], index): line
-            for block in textpage.extractDICT()["blocks"]
-            for index, line in enumerate(block.get("lines", ()))
-        }
+        display = page.get_displaylist(annots=0)
+        found = read_lines(text_page(display), width, height)
+        painting = read_painting(display, width, height)
+        shown, hidden = split_by_visibility(found.lines, painting, display, width, height)
     except PDF_ERRORS as error:
         raise_if_memory(error)
         return TextLayer(
             problems=(("text_layer_unreadable", f"The text layer could not be read: {error}"),)
         )
-    lines = tuple(_lines(rows, styles, rotation, width, height))
-    return TextLayer(lines, problems=_words_outside(page))
-
-
-def _words_outside(page: pymupdf.Page) -> tuple[tuple[str, str], ...]:
-    """Report words that only a larger crop box would display; they are no text of the page."""
-    try:
-        cropbox = page.cropbox
-        if cropbox.width >= page.mediabox.width and cropbox.height >= page.mediabox.height:
-            return ()
-        page.set_cropbox(page.mediabox)
-        try:
-            rows = page.get_textpage(flags=_FLAGS).extractWORDS()
-        finally:
-            page.set_cropbox(cropbox)
-    except PDF_ERRORS as error:
-        raise_if_memory(error)
-        return ()
-    outside = sum(
-        not cropbox.contains(pymupdf.Point((row[0] + row[2]) / 2, (row[1] + row[3]) / 2))
-        for row in rows
+    return TextLayer(
+        tuple(mark_watermarks(shown)),
+        tuple(hidden),
+        problems=_words_outside(found.outside),
+        images=tuple(painting.images),
     )
-    if not outside:
+
+
+def _words_outside(count: int) -> tuple[tuple[str, str], ...]:
+    """Report words that only a larger crop box would display; they are no text of the page."""
+    if not count:
         return ()
-    message = f"{outside} words lie outside the page as displayed and are not in the text."
+    message = f"{count} words lie outside the page as displayed and are not in the text."
     return (("words_outside_page", message),)
+
+
+def _text(lines: Iterable[TextLine]) -> str:
+    return "".join(word.text for line in lines for word in line.words)
+
+
+def _middle_inside(box: BoxTuple, outer: BoxTuple) -> bool:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
 
 
 def to_displayed(box: BoxTuple, rotation: Rotation, width: float, height: float) -> BoxTuple:
@@ -132,37 +148,3 @@ def to_displayed(box: BoxTuple, rotation: Rotation, width: float, height: float)
             return y0, height - x1, y1, height - x0
         case _:
             return box
-
-
-def _lines(
-    rows: Iterable[tuple[Any, ...]],
-    styles: dict[tuple[int, int], dict[str, Any]],
-    rotation: Rotation,
-    width: float,
-    height: float,
-) -> list[TextLine]:
-    words: dict[tuple[int, int], list[PageWord]] = {}
-    for x0, y0, x1, y1, text, block, line, _ in rows:
-        for piece, part in split_word(clean(text), (x0, y0, x1, y1)):
-            box = clamp(to_displayed(part, rotation, width, height), width, height)
-            if box is not None:
-                words.setdefault((block, line), []).append(PageWord(piece, box, None, "digital"))
-    lines: list[TextLine] = []
-    for (block, number), line_words in words.items():
-        style = styles.get((block, number), {})
-        along_x = abs(style.get("dir", (1.0, 0.0))[0]) >= 0.5
-        lines.append(
-            TextLine(
-                words=tuple(line_words),
-                block=block,
-                size=max((span["size"] for span in style.get("spans", ())), default=0.0),
-                horizontal=along_x == (rotation in (0, 180)),
-            )
-        )
-    return lines
-
-
-def is_unreadable(character: str) -> bool:
-    """Say whether ``character`` is none: a control, private use, or U+FFFD."""
-    code = ord(character)
-    return code < 0x20 or 0x7F <= code < 0xA0 or 0xE000 <= code < 0xF900 or code == 0xFFFD

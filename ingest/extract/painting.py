@@ -1,0 +1,317 @@
+"""What a page paints beside and over its text: images, opaque areas, clips.
+
+The page's display list is played to a device that looks at everything but the letters' shapes.
+That costs a fiftieth of interpreting the page again.
+"""
+
+# mypy: allow-untyped-calls
+# PyMuPDF says py.typed, but few of its functions are annotated.
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ingest.extract.text_line import Hidden
+from ocr.mupdf import pymupdf
+from schemas.document import BoxTuple
+
+mupdf = pymupdf.mupdf
+
+Rgb = tuple[float, float, float]
+_POINTS_PER_INCH = 72.0
+_EDGE = 0.5
+"""Points by which a clip may cut into the page, or into text, and be taken for none."""
+_THIN = 2.0
+"""What is less high or wide, in points, is a rule and covers no words."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageImage:
+    """An image as the page paints it."""
+
+    box: BoxTuple
+    """Hull in points of the displayed page; it may reach beyond the page."""
+    dpi: float
+    """The higher of its two resolutions."""
+    opaque: bool
+    """False where it has a mask, is one, or is painted with less than full opacity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """An area that was painted without transparency: a filled rectangle or an image."""
+
+    box: BoxTuple
+    order: int
+    """Number of the operation that painted it; text with a lower number lies below."""
+    colour: Rgb | None
+    """sRGB, 0 to 1; None for images."""
+
+
+@dataclass(slots=True)
+class Painting:
+    """What a page paints, in points of the displayed page."""
+
+    images: list[PageImage] = field(default_factory=list)
+    covers: list[Cover] = field(default_factory=list)
+    shapes: list[BoxTuple] = field(default_factory=list)
+    """Hulls of what else is filled: curves, shadings, and all that is not opaque."""
+    first_text: int | None = None
+    """Number of the first operation that painted text; None without any."""
+    texts: int = 0
+    """Operations that painted text with ink and opacity."""
+    unseen: dict[int, Hidden] = field(default_factory=dict)
+    """Numbers of those that painted it without."""
+    clipped: bool = False
+    """True if some text reaches beyond its clip."""
+
+
+def read_painting(display: pymupdf.DisplayList, width: float, height: float) -> Painting:
+    """Play ``display`` and note what it paints on a page of ``width`` × ``height`` points."""
+    device = _Device((width, height))
+    everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
+    mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, mupdf.FzCookie())
+    mupdf.fz_close_device(device)
+    return device.painting
+
+
+class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
+    """Counts operations as MuPDF's text trace does, so that the two can be compared."""
+
+    def __init__(self, page: tuple[float, float]) -> None:
+        super().__init__()
+        for name in _CALLBACKS:
+            getattr(self, f"use_virtual_{name}")(True)
+        self.painting = Painting()
+        self._order = 0
+        self._clips: list[_Clip] = [_Clip((0.0, 0.0, *page), True)]
+        self._narrow = False
+        self._opacities: list[float] = []
+
+    def fill_path(
+        self,
+        _: Any,
+        path: Any,
+        even_odd: int,
+        matrix: Any,
+        space: Any,
+        colour: Any,
+        alpha: float,
+        parameters: Any,
+    ) -> None:
+        bounds = mupdf.ll_fz_bound_path(path, None, matrix)
+        box = (bounds.x0, bounds.y0, bounds.x1, bounds.y1)
+        if min(box[2] - box[0], box[3] - box[1]) >= _THIN:
+            plain = alpha == 1 and mupdf.ll_fz_path_is_rect(path, matrix)
+            visible = self._visible(box) if plain else None
+            if visible is not None:
+                self.painting.covers.append(Cover(visible, self._order, _rgb(space, colour)))
+            else:
+                self.painting.shapes.append(box)
+        self._order += 1
+
+    def stroke_path(self, *_: Any) -> None:
+        self._order += 1
+
+    def fill_shade(self, _: Any, shade: Any, matrix: Any, *__: Any) -> None:
+        bounds = mupdf.ll_fz_bound_shade(shade, matrix)
+        self.painting.shapes.append((bounds.x0, bounds.y0, bounds.x1, bounds.y1))
+        self._order += 1
+
+    def fill_text(
+        self, _: Any, text: Any, matrix: Any, space: Any, colour: Any, alpha: float, *__: Any
+    ) -> None:
+        self._text(text, None, matrix, alpha)
+
+    def stroke_text(
+        self,
+        _: Any,
+        text: Any,
+        stroke: Any,
+        matrix: Any,
+        space: Any,
+        colour: Any,
+        alpha: float,
+        *__: Any,
+    ) -> None:
+        self._text(text, stroke, matrix, alpha)
+
+    def ignore_text(self, *_: Any) -> None:
+        self.painting.unseen[self._order] = "invisible"
+        self._next_text()
+
+    def _text(self, text: Any, stroke: Any, matrix: Any, alpha: float) -> None:
+        painting = self.painting
+        if alpha == 0 or 0.0 in self._opacities:
+            painting.unseen[self._order] = "transparent"
+        else:
+            painting.texts += 1
+            if self._narrow and not painting.clipped:
+                bounds = mupdf.ll_fz_bound_text(text, stroke, matrix)
+                clip = self._clips[-1].hull
+                painting.clipped = (
+                    bounds.x0 < clip[0] - _EDGE
+                    or bounds.y0 < clip[1] - _EDGE
+                    or bounds.x1 > clip[2] + _EDGE
+                    or bounds.y1 > clip[3] + _EDGE
+                )
+        self._next_text()
+
+    def _next_text(self) -> None:
+        if self.painting.first_text is None:
+            self.painting.first_text = self._order
+        self._order += 1
+
+    def fill_image(self, _: Any, image: Any, matrix: Any, alpha: float, parameters: Any) -> None:
+        opaque = alpha == 1 and not image.mask
+        placed = _image(image, matrix, opaque)
+        visible = self._visible(placed.box) if opaque and _upright(matrix) else None
+        self.painting.images.append(placed)
+        if visible is not None:
+            self.painting.covers.append(Cover(visible, self._order, None))
+        else:
+            self.painting.shapes.append(placed.box)
+        self._order += 1
+
+    def fill_image_mask(self, _: Any, image: Any, matrix: Any, *__: Any) -> None:
+        placed = _image(image, matrix, False)
+        self.painting.images.append(placed)
+        self.painting.shapes.append(placed.box)
+        self._order += 1
+
+    def clip_path(self, _: Any, path: Any, even_odd: int, matrix: Any, scissor: Any) -> None:
+        bounds = mupdf.ll_fz_bound_path(path, None, matrix)
+        before = self._clips[-1]
+        self._push(
+            _Clip(
+                _common(before.hull, (bounds.x0, bounds.y0, bounds.x1, bounds.y1)),
+                before.exact and mupdf.ll_fz_path_is_rect(path, matrix),
+            )
+        )
+
+    def clip_stroke_path(self, *_: Any) -> None:
+        self._push_unknown()
+
+    def clip_text(self, *_: Any) -> None:
+        self._push_unknown()
+
+    def clip_stroke_text(self, *_: Any) -> None:
+        self._push_unknown()
+
+    def clip_image_mask(self, *_: Any) -> None:
+        self._push_unknown()
+
+    def end_mask(self, *_: Any) -> None:
+        # A soft mask is a clip from here on, and taken away like one.
+        self._push_unknown()
+
+    def pop_clip(self, *_: Any) -> None:
+        if len(self._clips) > 1:
+            self._clips.pop()
+            self._narrow = self._is_narrow()
+
+    def begin_group(
+        self,
+        _: Any,
+        area: Any,
+        space: Any,
+        isolated: int,
+        knockout: int,
+        blend: int,
+        alpha: float,
+    ) -> None:
+        # Only in the normal blend mode does an opaque colour hide what lies below.
+        self._opacities.append(alpha if blend == 0 else alpha / 2)
+
+    def end_group(self, *_: Any) -> None:
+        if self._opacities:
+            self._opacities.pop()
+
+    def _push_unknown(self) -> None:
+        self._push(_Clip(self._clips[-1].hull, False))
+
+    def _push(self, clip: _Clip) -> None:
+        self._clips.append(clip)
+        self._narrow = self._is_narrow()
+
+    def _is_narrow(self) -> bool:
+        page, clip = self._clips[0].hull, self._clips[-1].hull
+        return (
+            clip[0] > page[0] + _EDGE
+            or clip[1] > page[1] + _EDGE
+            or clip[2] < page[2] - _EDGE
+            or clip[3] < page[3] - _EDGE
+        )
+
+    def _visible(self, box: BoxTuple) -> BoxTuple | None:
+        """Return what clips leave of ``box``; None where that is unclear, or too thin for words."""
+        clip = self._clips[-1]
+        if not clip.exact or any(opacity != 1 for opacity in self._opacities):
+            return None
+        left = _common(clip.hull, box)
+        return left if min(left[2] - left[0], left[3] - left[1]) >= _THIN else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    hull: BoxTuple
+    """Of what all clips so far let through."""
+    exact: bool
+    """True where it is just the hull."""
+
+
+_CALLBACKS = (
+    "fill_path",
+    "stroke_path",
+    "fill_shade",
+    "fill_text",
+    "stroke_text",
+    "ignore_text",
+    "fill_image",
+    "fill_image_mask",
+    "clip_path",
+    "clip_stroke_path",
+    "clip_text",
+    "clip_stroke_text",
+    "clip_image_mask",
+    "end_mask",
+    "pop_clip",
+    "begin_group",
+    "end_group",
+)
+
+
+def _image(image: Any, matrix: Any, opaque: bool) -> PageImage:
+    a, b, c, d, e, f = matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f
+    xs, ys = (e, e + a, e + c, e + a + c), (f, f + b, f + d, f + b + d)
+    across, down = math.hypot(a, b), math.hypot(c, d)
+    dpi = 0.0
+    if across > 0 and down > 0:
+        dpi = max(image.w / across, image.h / down) * _POINTS_PER_INCH
+    return PageImage((min(xs), min(ys), max(xs), max(ys)), dpi, opaque)
+
+
+def _upright(matrix: Any) -> bool:
+    """Say whether an image's hull is the image itself."""
+    slack = 1e-3 * max(abs(matrix.a), abs(matrix.b), abs(matrix.c), abs(matrix.d))
+    turned = abs(matrix.a) <= slack and abs(matrix.d) <= slack
+    return turned or (abs(matrix.b) <= slack and abs(matrix.c) <= slack)
+
+
+def _common(a: BoxTuple, b: BoxTuple) -> BoxTuple:
+    return max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
+
+
+_SRGB = mupdf.FzColorspace(mupdf.FzColorspace.Fixed_RGB)
+_CONVERSION = mupdf.FzColorParams()
+
+
+def _rgb(space: Any, colour: Any) -> Rgb | None:
+    if not space:
+        return None
+    red, green, blue, *_ = mupdf.ll_fz_convert_color(
+        space, colour, _SRGB.m_internal, None, _CONVERSION.internal()
+    )
+    return red, green, blue

@@ -1,0 +1,242 @@
+"""Words of a MuPDF text page with the boxes of their ink, fast where the text is plain.
+
+``extractWORDS`` and ``extractDICT`` are a quarter of the cost of looking at every character, so the
+characters are looked at only where words alone would be wrong: doubled glyphs, soft hyphens, and
+scripts that run from right to left (see `glyphs`).
+
+MuPDF expands ligatures ("ﬁ" becomes "fi", an Arabic presentation form its letter): what a reader
+types must find what the page shows. A glyph without a Unicode value becomes U+FFFD, never its
+number in the font.
+"""
+
+# mypy: allow-untyped-calls
+# PyMuPDF says py.typed, but few of its functions are annotated.
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ingest.extract.blocks import PageWord, clamp
+from ingest.extract.decode import clean
+from ingest.extract.glyphs import HYPHENS, glyph_lines
+from ingest.extract.text_line import TextLine, hull
+from ocr.mupdf import pymupdf
+from schemas.document import BoxTuple
+
+mupdf = pymupdf.mupdf
+
+FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_ACCURATE_BBOXES
+_STEP = 100
+_BOLD_FONT, _BOLD_GLYPH = 16, 8
+_STRAIGHT = 0.94
+"""Cosine of 20°."""
+_BY_GLYPH = re.compile("[\u00ad\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Soft hyphens, and letters of scripts that run from right to left."""
+_BLANKS = re.compile(r"[^\S\t-\r\x1c-\x20\xa0]")
+"""White space at which MuPDF does not end a word by itself."""
+_UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+"""Characters that only steer the layout: zero-width spaces and joiners, marks of direction."""
+_COMBINED = re.compile("[^\\W\\d_][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+")
+_CELL = 2.0
+"""Words that begin within about this many points of each other may be drawn over each other."""
+
+Rows = Sequence[tuple[Any, ...]]
+"""x0, y0, x1, y1, text, block, line, number in the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """Lines of a text page, in MuPDF's order."""
+
+    lines: list[TextLine]
+    outside: int
+    """Words that lie outside the displayed page, and are not among the lines."""
+
+
+def text_page(source: Any, flags: int = FLAGS) -> pymupdf.TextPage:
+    """Return the text page of a display list, or of an annotation.
+
+    Its coordinates are those of the displayed page. What lies outside the page is in it too.
+    """
+    options = mupdf.FzStextOptions()
+    options.flags = flags
+    page = mupdf.FzStextPage(source.this, options)
+    # PyMuPDF leaves out what lies outside the page's own rectangle; how much that is, is wanted.
+    bounds = page.m_internal.mediabox
+    bounds.x0 = bounds.y0 = pymupdf.FZ_MIN_INF_RECT
+    bounds.x1 = bounds.y1 = pymupdf.FZ_MAX_INF_RECT
+    return pymupdf.TextPage(page)
+
+
+def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
+    """Return the lines of a text page on a displayed page of ``width`` × ``height`` points."""
+    rows: Rows = page.extractWORDS()
+    if not rows:
+        return PageText([], 0)
+    text = "\n".join([row[4] for row in rows])
+    if not text.isascii():
+        blanks = set(_BLANKS.findall(text))
+        if blanks:
+            rows = page.extractWORDS("".join(sorted(blanks)))
+    if (not text.isascii() and _BY_GLYPH.search(text)) or _may_be_doubled(rows):
+        return _by_glyphs(page, width, height)
+    boxes = _on_page(rows, width, height)
+    styles = {
+        (block["number"], index): line
+        for block in page.extractDICT()["blocks"]
+        for index, line in enumerate(block["lines"])
+    }
+    plain = text.isascii() and "\0" not in text
+    bare = _bare_boxes(page, rows, width, height)
+    lines: list[TextLine] = []
+    words: list[PageWord] = []
+    outside = 0
+    place: tuple[int, int] | None = None
+    for index, (row, box) in enumerate(zip(rows, boxes, strict=True)):
+        if box is None:
+            outside += 1
+            continue
+        string = row[4] if plain else tidy(row[4])
+        if not string:
+            continue
+        if place != (row[5], row[6]):
+            if place is not None and words:
+                lines.append(_line(words, place[0], styles[place]))
+                words = []
+            place = (row[5], row[6])
+        words.append(PageWord(string, box, None, "digital", "word", bare.get(index)))
+    if place is not None and words:
+        lines.append(_line(words, place[0], styles[place]))
+    return PageText(lines, outside)
+
+
+def _by_glyphs(page: pymupdf.TextPage, width: float, height: float) -> PageText:
+    lines: list[TextLine] = []
+    outside = 0
+    for block, line, found in glyph_lines(page.extractRAWDICT()["blocks"]):
+        words: list[PageWord] = []
+        for word in found:
+            text = tidy(word.text)
+            box = clamp(word.box, width, height)
+            if box is None:
+                outside += 1
+            elif text:
+                bare = clamp(word.bare_box, width, height) if word.bare_box else None
+                words.append(PageWord(text, box, None, "digital", "word", bare))
+        if words:
+            for span in line["spans"]:
+                span["text"] = span["chars"]
+            lines.append(_line(words, block, line))
+    return PageText(lines, outside)
+
+
+def tidy(text: str) -> str:
+    """Return a word without characters that cannot be seen, its accents joined to their letters.
+
+    Only a letter with marks after it is composed (Unicode NFC): composing everything would also
+    replace signs such as the ohm by letters that look alike.
+    """
+    text = _UNSEEN.sub("", clean(text))
+    return _COMBINED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
+
+
+def _line(words: list[PageWord], block: int, style: dict[str, Any]) -> TextLine:
+    spans = style["spans"] or [_unknown_span(words)]
+    first = spans[0]
+    if len(spans) == 1:
+        size, bold = first["size"], _is_bold(first)
+    else:
+        size = max(span["size"] for span in spans)
+        letters = sum(len(span["text"]) for span in spans)
+        bold = 2 * sum(len(span["text"]) for span in spans if _is_bold(span)) > letters
+    along, down = style["dir"]
+    return TextLine(
+        words=tuple(words),
+        block=block,
+        size=size,
+        horizontal=along >= _STRAIGHT,
+        bold=bold,
+        angle=0.0 if down == 0 and along > 0 else math.degrees(math.atan2(down, along)),
+        colour=first["color"],
+        opacity=first["alpha"] / 255,
+    )
+
+
+def _unknown_span(words: list[PageWord]) -> dict[str, Any]:
+    """Stand in for a span that PyMuPDF leaves out, as it does with some that are no character."""
+    size = min(words[0].box[2] - words[0].box[0], words[0].box[3] - words[0].box[1])
+    return {"text": "", "size": size, "flags": 0, "char_flags": 0, "color": 0, "alpha": 255}
+
+
+def _is_bold(span: dict[str, Any]) -> bool:
+    return bool(span["flags"] & _BOLD_FONT or span["char_flags"] & _BOLD_GLYPH)
+
+
+def _on_page(rows: Rows, width: float, height: float) -> list[BoxTuple | None]:
+    """Return the rows' boxes as `blocks.clamp` would, all at once."""
+    sides = np.array([row[:4] for row in rows])
+    limits = np.array([width, height, width, height])
+    rounded = np.empty_like(sides)
+    np.floor(sides[:, :2] * _STEP, out=rounded[:, :2])
+    np.ceil(sides[:, 2:] * _STEP, out=rounded[:, 2:])
+    rounded /= _STEP
+    np.clip(rounded, 0.0, limits, out=rounded)
+    # What is thin, cut off or not a number at all is left to the careful way.
+    odd = ~((sides[:, 2:] - sides[:, :2] >= 1.0).all(axis=1) & np.isfinite(sides).all(axis=1))
+    odd |= (rounded[:, 2:] - rounded[:, :2] < 1.0).any(axis=1)
+    boxes: list[BoxTuple | None] = list(map(tuple, rounded.tolist()))
+    for index in np.flatnonzero(odd):
+        boxes[index] = clamp(rows[index][:4], width, height)
+    return boxes
+
+
+def _may_be_doubled(rows: Rows) -> bool:
+    """Say whether two words begin at about the same place."""
+    if len(rows) < 2:
+        return False
+    starts = np.array([(row[0], row[1] + row[3]) for row in rows]) * (1 / _CELL, 1 / (2 * _CELL))
+    if not np.isfinite(starts).all():
+        return False
+    # Neighbours may fall into different cells of one grid, but not of the other one as well.
+    for shift in (0.0, 0.5):
+        cells = np.floor(starts + shift).astype(np.int64)
+        if len(np.unique(cells[:, 0] * 1_000_003 + cells[:, 1])) < len(rows):
+            return True
+    return False
+
+
+def _bare_boxes(
+    page: pymupdf.TextPage, rows: Rows, width: float, height: float
+) -> dict[int, BoxTuple]:
+    """Return the boxes without the hyphen of words that end a line with one, by their row."""
+    wanted: dict[tuple[int, int], int] = {}
+    for index, (row, after) in enumerate(zip(rows, [*rows[1:], None], strict=True)):
+        text = row[4]
+        if (
+            text[-1] in HYPHENS
+            and (after is None or after[6] != row[6] or after[5] != row[5])
+            and len(text) > 1
+            and text[-2].isalpha()
+        ):
+            wanted[row[5], row[6]] = index
+    if not wanted:
+        return {}
+    pieces: dict[int, list[BoxTuple]] = {index: [] for index in wanted.values()}
+    for row in page.extractWORDS(HYPHENS):
+        found = wanted.get((row[5], row[6]))
+        if found is not None:
+            pieces[found].append(row[:4])
+    boxes: dict[int, BoxTuple] = {}
+    for index, parts in pieces.items():
+        count = len([part for part in re.split(f"[{HYPHENS}]", rows[index][4]) if part])
+        box = clamp(hull(parts[-count:]), width, height) if len(parts) >= count else None
+        if box is not None:
+            boxes[index] = box
+    return boxes

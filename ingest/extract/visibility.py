@@ -1,0 +1,244 @@
+"""Which words of a page can be seen, and why the others cannot.
+
+Cheap signs, from what the page paints, choose the words to look at; only for these are single
+glyphs traced or pixels rendered.
+"""
+
+# mypy: allow-untyped-calls
+# PyMuPDF says py.typed, but few of its functions are annotated.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ingest.extract.painting import Painting, Rgb
+from ingest.extract.text_line import Hidden, TextLine
+from ingest.extract.text_page import FLAGS, text_page
+from ocr.mupdf import pymupdf
+from schemas.document import BoxTuple
+
+mupdf = pymupdf.mupdf
+Floats = npt.NDArray[np.float64]
+Indexes = npt.NDArray[np.intp]
+
+CLIPPED_FLAGS = FLAGS | pymupdf.TEXT_CLIP
+
+_PALE = 0.9
+"""Luminance from which text on white paper may be too pale to be seen."""
+_ALIKE = 0.08
+"""Largest difference, in each of red, green and blue, of colours that look the same."""
+_WHITE = (1.0, 1.0, 1.0)
+_BLANK = 0x20
+_ACROSS = 0.45
+"""How far a glyph's middle may lie above or below its word's ink, as a share of the font's size."""
+_ZOOM = 1.5
+_MAX_PIXELS = 4_000_000
+_CONTRAST = 10
+"""Least difference of pixels, of 255, where something is to be seen."""
+
+
+def split_by_visibility(
+    lines: Sequence[TextLine],
+    painting: Painting,
+    display: pymupdf.DisplayList,
+    width: float,
+    height: float,
+) -> tuple[list[TextLine], list[TextLine]]:
+    """Return the lines that the page shows and those that it does not, with the reason.
+
+    A line of which only some words can be seen is split.
+    """
+    if not lines:
+        return [], []
+    if not painting.texts:
+        reason = next(iter(painting.unseen.values()), "invisible")
+        return [], [replace(line, hidden=reason) for line in lines]
+    boxes = np.array([word.box for line in lines for word in line.words])
+    reasons: dict[int, Hidden] = {}
+    first = painting.first_text or 0
+    later = [
+        (cover.order, found)
+        for cover in painting.covers
+        if cover.order > first and len(found := _inside(boxes, cover.box))
+    ]
+    if painting.unseen or later:
+        reasons |= _traced(lines, boxes, painting, later, display)
+    if painting.clipped:
+        reasons |= {index: "clipped" for index in _clipped(boxes, display) if index not in reasons}
+    doubtful = [index for index in _doubtful(lines, boxes, painting) if index not in reasons]
+    for index in _without_contrast(doubtful, boxes, display, width, height):
+        reasons[index] = "unseen"
+    return _split(lines, reasons) if reasons else (list(lines), [])
+
+
+def _inside(boxes: Floats, box: BoxTuple) -> Indexes:
+    """Return the indexes of the boxes whose middle lies in ``box``."""
+    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+    return np.flatnonzero((box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3]))
+
+
+def _traced(
+    lines: Sequence[TextLine],
+    boxes: Floats,
+    painting: Painting,
+    later: Sequence[tuple[int, Indexes]],
+    display: pymupdf.DisplayList,
+) -> dict[int, Hidden]:
+    """Return the words that were painted without ink, or below something opaque.
+
+    Args:
+        lines: with all words.
+        boxes: of the words.
+        painting: of the page.
+        later: numbers of the operations that painted something opaque, and the words inside it.
+        display: the page's display list.
+    """
+    glyphs = _trace(display)
+    covered: dict[int, int] = {}
+    for order, found in later:
+        for index in found.tolist():
+            covered[index] = max(covered.get(index, 0), order)
+    reasons: dict[int, Hidden] = {}
+    slack = np.array([_slack(line) for line in lines for _ in line.words])
+    unseen = np.isin(glyphs[:, 2], list(painting.unseen))
+    for index in range(len(boxes)) if painting.unseen else covered:
+        left, top = boxes[index, :2] - slack[index]
+        right, bottom = boxes[index, 2:] + slack[index]
+        of_word = (
+            (left <= glyphs[:, 0])
+            & (glyphs[:, 0] <= right)
+            & (top <= glyphs[:, 1])
+            & (glyphs[:, 1] <= bottom)
+        )
+        orders = glyphs[of_word, 2]
+        if not len(orders):
+            continue
+        if unseen[of_word].all():
+            reasons[index] = painting.unseen[int(orders[0])]
+        elif orders[~unseen[of_word]].max() < covered.get(index, 0):
+            reasons[index] = "covered"
+    return reasons
+
+
+def _slack(line: TextLine) -> tuple[float, float]:
+    """Return how far, across and down, a glyph's middle may lie outside the ink of its word."""
+    along, across = 0.05, _ACROSS * line.size
+    if abs(line.angle) % 90 not in (0.0, 90.0):
+        return across, across
+    return (along, across) if abs(line.angle) % 180 < 45 else (across, along)
+
+
+def _trace(display: pymupdf.DisplayList) -> Floats:
+    """Return the middle of each glyph that is no blank, and the number of its operation."""
+    spans: list[dict[str, Any]] = []
+    device = pymupdf.extra.JM_new_texttrace_device(spans)
+    everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
+    mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, mupdf.FzCookie())
+    mupdf.fz_close_device(device)
+    glyphs = [
+        ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, span["seqno"])
+        for span in spans
+        for code, _, _, box in span["chars"]
+        if code != _BLANK
+    ]
+    return np.array(glyphs, dtype=np.float64).reshape(-1, 3)
+
+
+def _clipped(boxes: Floats, display: pymupdf.DisplayList) -> list[int]:
+    """Return the words of which MuPDF finds no glyph inside the clips."""
+    rows = text_page(display, CLIPPED_FLAGS).extractWORDS()
+    left = np.array([row[:4] for row in rows], dtype=np.float64).reshape(-1, 4)
+    x, y = (left[:, 0] + left[:, 2]) / 2, (left[:, 1] + left[:, 3]) / 2
+    gone = []
+    for index, (x0, y0, x1, y1) in enumerate(boxes.tolist()):
+        if not ((x0 - 0.1 <= x) & (x <= x1 + 0.1) & (y0 - 0.1 <= y) & (y <= y1 + 0.1)).any():
+            gone.append(index)
+    return gone
+
+
+def _doubtful(lines: Sequence[TextLine], boxes: Floats, painting: Painting) -> list[int]:
+    """Return the words that may have the colour of what they stand on."""
+    colours = {line.colour for line in lines}
+    # The topmost of the areas below is what counts, so they are gone through in their order.
+    background: dict[int, Rgb | None] = {}
+    alike = [
+        cover.colour is not None
+        and any(_look_alike(_rgb(colour), cover.colour) for colour in colours)
+        for cover in painting.covers
+    ]
+    pale = [_is_pale(_rgb(line.colour)) for line in lines]
+    if not any(alike) and not any(pale):
+        return []
+    for cover in painting.covers:
+        for index in _inside(boxes, cover.box).tolist():
+            background[index] = cover.colour
+    doubtful = []
+    index = 0
+    for line in lines:
+        colour = _rgb(line.colour)
+        for _ in line.words:
+            paper = background.get(index, _WHITE)
+            # What an image has in this place is not known.
+            if (
+                paper is None
+                or _look_alike(colour, paper)
+                or (paper == _WHITE and _is_pale(colour))
+            ):
+                doubtful.append(index)
+            index += 1
+    return doubtful
+
+
+def _rgb(colour: int) -> Rgb:
+    return (colour >> 16) / 255, (colour >> 8 & 255) / 255, (colour & 255) / 255
+
+
+def _look_alike(a: Rgb, b: Rgb) -> bool:
+    return all(abs(one - other) <= _ALIKE for one, other in zip(a, b, strict=True))
+
+
+def _is_pale(colour: Rgb) -> bool:
+    red, green, blue = colour
+    return 0.299 * red + 0.587 * green + 0.114 * blue >= _PALE
+
+
+def _without_contrast(
+    words: Sequence[int],
+    boxes: Floats,
+    display: pymupdf.DisplayList,
+    width: float,
+    height: float,
+) -> list[int]:
+    """Return those of the words in whose boxes the rendered page is of one colour."""
+    if not words or width * height * _ZOOM**2 > _MAX_PIXELS:
+        return []
+    pixels = display.get_pixmap(matrix=pymupdf.Matrix(_ZOOM, _ZOOM), alpha=0)
+    image = np.frombuffer(pixels.samples_mv, np.uint8).reshape(pixels.h, pixels.w, pixels.n)
+    plain = []
+    for index in words:
+        x0, y0, x1, y1 = (boxes[index] * _ZOOM).tolist()
+        cut = image[int(y0) : int(y1) + 1, int(x0) : int(x1) + 1].reshape(-1, pixels.n)
+        if len(cut) and int(np.ptp(cut, axis=0).max()) < _CONTRAST:
+            plain.append(index)
+    return plain
+
+
+def _split(
+    lines: Sequence[TextLine], reasons: dict[int, Hidden]
+) -> tuple[list[TextLine], list[TextLine]]:
+    shown: list[TextLine] = []
+    hidden: list[TextLine] = []
+    index = 0
+    for line in lines:
+        numbered = list(enumerate(line.words, index))
+        index += len(numbered)
+        for reason, run in groupby(numbered, key=lambda pair: reasons.get(pair[0])):
+            part = replace(line, words=tuple(word for _, word in run), hidden=reason)
+            (shown if reason is None else hidden).append(part)
+    return shown, hidden
