@@ -39,6 +39,11 @@ _READERS = {
     media.ODT: ("odf", "read_odf"),
     media.ODS: ("odf", "read_odf"),
     media.ODP: ("odf", "read_odf"),
+    media.EMAIL: ("email", "read_email"),
+    media.MSG: ("msg", "read_msg"),
+    media.ZIP: ("archives", "read_zip"),
+    media.TAR: ("archives", "read_tar"),
+    media.GZIP: ("archives", "read_gzip"),
     media.HTML: ("html", "read_html"),
     media.PLAIN: ("plain", "read_text"),
     media.MARKDOWN: ("plain", "read_text"),
@@ -47,7 +52,6 @@ _READERS = {
 }
 """Module and function that read a media type."""
 
-_SAVE_AS_PDF = "Save it as PDF in its source, then retry the item."
 _UNSUPPORTED = {
     media.XLSB: "Binary workbooks are not read. Save it as .xlsx, then retry the item.",
     media.OLE: "Old Office files (.doc, .xls, .ppt) are not read. Save it as .docx, .xlsx, .pptx "
@@ -55,8 +59,6 @@ _UNSUPPORTED = {
     media.RSS: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
     media.ATOM: "It is a news feed. Configure it as a source with 'connector: feed' instead.",
     media.XML: "XML is read only as a feed, by a source with 'connector: feed'. Dismiss the entry.",
-    media.EMAIL: f"E-mail files are not read. {_SAVE_AS_PDF}",
-    media.ZIP: "Archives are not read. Unpack it in its source, then dismiss the entry.",
 }
 
 

@@ -35,11 +35,14 @@ ODS = "application/vnd.oasis.opendocument.spreadsheet"
 ODP = "application/vnd.oasis.opendocument.presentation"
 EPUB = "application/epub+zip"
 ZIP = "application/zip"
+TAR = "application/x-tar"
+GZIP = "application/gzip"
 OLE = "application/x-ole-storage"
 ENCRYPTED = "application/encrypted"
 """An Office file that a password protects, which is an OLE file around the encrypted one."""
 RTF = "application/rtf"
 EMAIL = "message/rfc822"
+MSG = "application/vnd.ms-outlook"
 UNKNOWN = "application/octet-stream"
 
 _BY_EXTENSION = {
@@ -83,6 +86,11 @@ _BY_EXTENSION = {
     ".ppt": (OLE,),
     ".rtf": (RTF,),
     ".eml": (EMAIL,),
+    ".msg": (MSG,),
+    ".zip": (ZIP,),
+    ".tar": (TAR,),
+    ".gz": (GZIP,),
+    ".tgz": (GZIP,),
 }
 """What an extension may stand for, the likeliest first."""
 
@@ -159,11 +167,14 @@ def _by_signature(data: bytes) -> str | None:
         return BMP
     if head.startswith((b"GIF87a", b"GIF89a")):
         return GIF
-    if head.startswith(b"PK\x03\x04"):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _office_type(data)
+    if head.startswith(b"\x1f\x8b\x08"):
+        return GZIP
+    if head[257:262] == b"ustar":
+        return TAR
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        # The stream that holds the encrypted file ([MS-OFFCRYPTO] §2.3.4.4), by its name.
-        return ENCRYPTED if "EncryptedPackage".encode("utf-16-le") in data else OLE
+        return _ole_type(data)
     if head.startswith(b"{\\rtf"):
         return RTF
     return _by_markup(head)
@@ -192,6 +203,13 @@ def _office_type(data: bytes) -> str:
             if any(name.startswith(folder) for name in names):
                 return media_type
     return EPUB if "meta-inf/container.xml" in names else ZIP
+
+
+def _ole_type(data: bytes) -> str:
+    """Tell encrypted files and mails apart from old Office files, by the names of their streams."""
+    if "EncryptedPackage".encode("utf-16-le") in data:  # [MS-OFFCRYPTO] §2.3.4.4
+        return ENCRYPTED
+    return MSG if "__properties_version1.0".encode("utf-16-le") in data else OLE  # [MS-OXMSG] §2.4
 
 
 def _by_markup(head: bytes) -> str | None:

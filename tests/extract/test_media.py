@@ -96,7 +96,6 @@ def test_a_declaration_tells_text_apart_but_never_overrules_content(
         (office("xl/workbook.xml"), "contract.pdf", "CSV"),
         (RSS, "news.xml", "connector: feed"),
         (ATOM, "news.html", "connector: feed"),
-        (b"From: a@example.com\nSubject: x\n\nHello", "mail.eml", "E-mail"),
         (bytes(range(256)) * 4, "blob.bin", "none of PDF"),
     ],
 )
