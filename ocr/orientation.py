@@ -60,7 +60,7 @@ def find_orientation(components: Components) -> Orientation:
     if not upwards:
         turns = turns[1], turns[0]
     alternatives: tuple[Turn, ...] = ()
-    if not (ratio >= _SURE_UP or ratio <= 1 / _SURE_UP):
+    if not (ratio >= _SURE_UP or (ratio <= 1 / _SURE_UP and not upwards)):
         alternatives = (turns[1],)
     if _SURE_AXIS < across < 1 - _SURE_AXIS:
         alternatives += sideways
