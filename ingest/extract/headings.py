@@ -61,7 +61,7 @@ def clause_level(line: str) -> int | None:
         # "Exhibit A." is how a sentence ends, "EXHIBIT A." is not.
         alone = not title and (line.isupper() or not line.endswith("."))
         if alone or (title and _is_title(title)):
-            return _depth(label["number"])
+            return _label_depth(label)
         return None
     lettered = _LETTERED.fullmatch(line)
     if lettered and lettered["title"].isupper() and _is_title(lettered["title"]):
@@ -80,7 +80,7 @@ def numbered_depth(line: str) -> int | None:
     line = " ".join(line.split())
     label = _LABEL.match(line)
     if label:
-        return _depth(label["number"])
+        return _label_depth(label)
     number = _NUMBER.match(line)
     return _depth(number["number"]) if number else None
 
@@ -134,6 +134,12 @@ def run_in_heading(words: Iterable[str]) -> tuple[int, int] | None:
             return end + 1, depth
         return None
     return None
+
+
+def _label_depth(label: re.Match[str]) -> int:
+    # "Exhibit 10.2" is the second that goes with item 10, not a part of an Exhibit 10.
+    part = label["label"].casefold() in ("article", "section", "clause", "part")
+    return _depth(label["number"]) if part else 1
 
 
 def _depth(number: str) -> int:

@@ -15,8 +15,9 @@ from statistics import median
 
 from ingest.extract.blocks import Block, line_text
 from ingest.extract.columns import reading_order
-from ingest.extract.lines import Row, has_columns, line_box, reads_rightward, rows_of
+from ingest.extract.lines import Row, bounds, has_columns, line_box, reads_rightward, rows_of
 from ingest.extract.text_layer import TextLine
+from schemas.document import BoxTuple
 
 LIST_MARK = re.compile(
     r"(?:[•‣◦▪▫■□●○➢➤✓\uf0b7\uf0a7–—-]|o(?=\s)"
@@ -25,6 +26,8 @@ LIST_MARK = re.compile(
 )
 """A bullet, or a number or letter with a bracket or a full stop."""
 _ENDED = re.compile(r"[.:;!?][\"'”’)\]]*$")
+_EDGE = 0.1
+"""Runs whose edges differ by less than this share of their width are one column."""
 _GAP = 1.3
 """A step from line to line that is this many times the usual one ends a paragraph."""
 _OTHER_SIZE = 0.1
@@ -45,7 +48,7 @@ def paragraphs(lines: Sequence[TextLine]) -> list[Block]:
         rightward=rightward,
     )
     blocks: list[Block] = []
-    for run in runs:
+    for run in _whole_columns(runs, boxes):
         parts, part_boxes = [across[index] for index in run], [boxes[index] for index in run]
         if has_columns(parts, part_boxes):
             # They could not be told apart by place, so the file's order is the best there is.
@@ -54,6 +57,24 @@ def paragraphs(lines: Sequence[TextLine]) -> list[Block]:
             blocks += [_block(group) for group in _groups(rows_of(parts, part_boxes))]
     blocks += _by_block([line for line in lines if not line.horizontal])
     return blocks
+
+
+def _whole_columns(runs: list[list[int]], boxes: list[BoxTuple]) -> list[list[int]]:
+    """Join runs that are one column, cut only because some of its lines are wide apart inside."""
+    whole: list[list[int]] = []
+    before: BoxTuple | None = None
+    for run in runs:
+        box = bounds([boxes[index] for index in run])
+        if before is not None:
+            near = _EDGE * max(before[2] - before[0], box[2] - box[0])
+            alike = abs(before[0] - box[0]) <= near and abs(before[2] - box[2]) <= near
+            if alike and box[1] >= before[3] - _EDGE * (box[3] - box[1]):
+                whole[-1] += run
+                before = bounds((before, box))
+                continue
+        whole.append(list(run))
+        before = box
+    return whole
 
 
 def _by_block(lines: list[TextLine]) -> list[Block]:
@@ -126,16 +147,27 @@ def _ends(
     if before.bold != row.bold:
         return True
     left, right = edges
-    first, last = line_text(row.parts[0].words[:3]), before.words[-1].text
+    first, last = line_text(row.parts[0].words[:3]), before.parts[-1].words[-1].text
     ended = bool(_ENDED.search(last))
     short = before.box[2] < left + _SHORT * (right - left)
     marked = LIST_MARK.match(first)
-    if marked and (not first[0].isalnum() or ended or short or last in ("and", "or")):
+    if marked and (not _is_number(first) or ended or short or _ends_item(before)):
         return True
     indent = _INDENT * (row.box[3] - row.box[1])
     if row.box[0] > _left(group, before) + indent and (ended or short):
         return len(group) > 1 or not LIST_MARK.match(line_text(group[0].words[:1]))
     return ended and short and not first[0].islower()
+
+
+def _is_number(mark: str) -> bool:
+    """Say whether a list mark is a number or letter, which running text may begin a line with."""
+    return any(map(str.isalnum, mark.split()[0])) and mark.split()[0] != "o"
+
+
+def _ends_item(row: Row) -> bool:
+    """Say whether a line ends like an item of a list: "; and"."""
+    words = row.words
+    return len(words) > 1 and words[-1].text in ("and", "or") and words[-2].text[-1] in ";,"
 
 
 def _left(group: list[Row], before: Row) -> float:

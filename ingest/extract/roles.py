@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from ingest.extract.blocks import Block, PageContent, line_text
 from ingest.extract.headings import clause_level, is_capital_heading
@@ -31,6 +31,9 @@ _TITLE = 1.2
 _HEADING_WORDS = 15
 _HEADING_LINES = 3
 _TITLE_LINES = 4
+_LOOK_BELOW = 3
+_SENTENCE = 8
+"""Fewest words of what a line in capitals can head."""
 _UPPER = 0.5
 """A title stands in this share of the first page; a footnote does not."""
 
@@ -65,12 +68,13 @@ def _body(pages: list[PageContent]) -> tuple[float, bool]:
     return sizes.most_common(1)[0][0], weights.most_common(1)[0][0]
 
 
-def _below(blocks: list[Block], index: int) -> Block | None:
-    """Return the next block of the body."""
-    return next((block for block in blocks[index + 1 :] if block.kind not in BEHIND_BODY), None)
+def _below(blocks: list[Block], index: int) -> list[Block]:
+    """Return the next blocks of the body, three at most."""
+    body = (block for block in blocks[index + 1 :] if block.kind not in BEHIND_BODY)
+    return list(islice(body, _LOOK_BELOW))
 
 
-def _role(block: Block, below: Block | None, body: float, *, bold: bool) -> Block:
+def _role(block: Block, below: list[Block], body: float, *, bold: bool) -> Block:
     if block.kind != "paragraph" or block.rows:
         return block
     first = line_text(block.lines[0])
@@ -93,7 +97,7 @@ def _is_caption(caption: re.Match[str]) -> bool:
     return rest[0][0].isupper()
 
 
-def _is_heading(block: Block, below: Block | None, body: float, *, bold: bool) -> bool:
+def _is_heading(block: Block, below: list[Block], body: float, *, bold: bool) -> bool:
     text = " ".join(block.text.split())
     if len(block.lines) > _HEADING_LINES or len(text.split()) > _HEADING_WORDS:
         return False
@@ -105,16 +109,14 @@ def _is_heading(block: Block, below: Block | None, body: float, *, bold: bool) -
         return False
     if body and block.size >= _LARGE * body:
         return True
-    if below is None or below.kind not in ("paragraph", "list_item", "heading"):
+    if not below or below[0].kind not in ("paragraph", "list_item", "heading"):
         return False
     if body and block.size < _SMALL * body:
         return False
     if body and block.bold and not bold:
         return text[-1] != "." or clause_level(text) is not None
     # Capitals head running text; in a form or a receipt they are everywhere.
-    heads = not below.text.isupper() and any(map(str.islower, below.text))
-    lines_alone = len(block.lines) <= 2
-    return lines_alone and heads and is_capital_heading(text) and _is_long(below)
+    return is_capital_heading(text) and any(map(_is_running, below))
 
 
 def _is_running_text(block: Block) -> bool:
@@ -128,8 +130,10 @@ def _is_running_text(block: Block) -> bool:
     return True
 
 
-def _is_long(block: Block) -> bool:
-    return sum(map(len, block.lines)) >= 6
+def _is_running(block: Block) -> bool:
+    """Say whether a block is a sentence or more in small letters."""
+    words = [word.text for line in block.lines for word in line]
+    return len(words) >= _SENTENCE and sum(map(str.islower, words)) >= len(words) / 2
 
 
 def _footnotes(content: PageContent, body: float) -> Iterator[int]:
