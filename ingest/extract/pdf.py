@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from ingest.errors import ItemError
 from ingest.extract.assemble import assemble
+from ingest.extract.blocks import PageContent
 from ingest.extract.decode import clean
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
+from ingest.extract.notes import gathered, page_ranges
 from ingest.extract.pdf_page import PageReader
 from ingest.extract.scans import Recogniser
 from ingest.extract.text_layer import PDF_ERRORS
@@ -34,16 +37,17 @@ def read_pdf(source: SourceBytes) -> Draft:
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
     pymupdf.TOOLS.reset_mupdf_warnings()
-    with _open(source) as document:
-        labels = _labels(document)
-        recogniser = Recogniser(source.settings.ocr_languages)
-        contents = [
-            PageReader(document, index, labels[index], source.settings, recogniser).read()
-            for index in range(document.page_count)
+    with _open(source) as document, Recogniser(source.settings) as recogniser:
+        readers = [
+            PageReader(index, label, source.settings, recogniser)
+            for index, label in enumerate(_labels(document))
         ]
+        for reader in readers:
+            reader.start(document)
+        contents = [reader.finish() for reader in readers]
         mark_furniture(contents)
         draft = assemble(contents)
-        draft.warnings[:0] = _document_warnings(document)
+        draft.warnings = [*_document_warnings(document, contents), *gathered(draft.warnings)]
         metadata = document.metadata or {}
         draft.title = draft.title or _metadata_title(metadata)
         draft.author = _plain(metadata.get("author"))
@@ -89,8 +93,23 @@ def _labels(document: pymupdf.Document) -> list[str | None]:
         return [None] * document.page_count
 
 
-def _document_warnings(document: pymupdf.Document) -> list[ExtractionWarning]:
+def _document_warnings(
+    document: pymupdf.Document, contents: Sequence[PageContent]
+) -> list[ExtractionWarning]:
     warnings: list[ExtractionWarning] = []
+    unread = [
+        content.page.number
+        for content in contents
+        if any(warning.code == "page_unreadable" for warning in content.warnings)
+    ]
+    if unread:
+        warnings.append(
+            ExtractionWarning(
+                code="pages_unreadable",
+                message=f"{len(unread)} of {len(contents)} pages could not be read: "
+                f"{page_ranges(unread)}.",
+            )
+        )
     messages = list(dict.fromkeys(pymupdf.TOOLS.mupdf_warnings().splitlines()))
     said = "; ".join(messages[:_MAX_MESSAGES]) + "; …" * (len(messages) > _MAX_MESSAGES)
     if document.is_repaired:

@@ -1,20 +1,26 @@
-"""Recognised pages: from an engine's words to blocks."""
+"""Recognised pages: reading them side by side, and from an engine's words to blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ingest.errors import ConfigurationError
-from ingest.extract.blocks import Block, Line, PageContent, PageWord, clamp, line_text
+from ingest.extract.blocks import Block, Line, PageWord, clamp, line_text
 from ingest.extract.decode import clean
 from ingest.extract.headings import clause_level
-from ocr.engine import EngineUnavailableError, OcrEngine, OcrWord, mean_confidence
-from schemas.document import ExtractionWarning, Page
+from ingest.extract.ocr_slots import shared_slots
+from ingest.settings import ExtractionSettings
+from ocr.engine import EngineUnavailableError, OcrWord
+from ocr.engines import first_engine, second_engine
+from ocr.recognition import PageRecogniser, Reading
 
 if TYPE_CHECKING:
-    from ocr.render import RenderedPage
+    from ocr.render import PixelMap, RenderedPage
+    from schemas.document import BoxTuple, Recognition
 
 LOW_CONFIDENCE = 60.0
 """Upright pages that could be read had a mean of 56 or more, unreadable ones 47 or less."""
@@ -23,71 +29,106 @@ _FULL_WIDTH = 0.9
 
 
 class Recogniser:
-    """Reads rendered pages with one engine, which is looked for only when a page needs it."""
+    """Recognises rendered pages on as many threads as are set, while the caller goes on.
 
-    def __init__(self, languages: str) -> None:
-        self._languages = languages
-        self._engine: OcrEngine | None = None
+    Engines are looked for only when the first page needs them. Use it as a context manager: what
+    was not begun is dropped at its end.
+    """
 
-    def read(self, rendered: RenderedPage) -> list[OcrWord]:
-        """Return the words of the page, boxes in pixels; a blank page is not even tried.
+    def __init__(self, settings: ExtractionSettings) -> None:
+        self._settings = settings
+        self._reader: PageRecogniser | None = None
+        self._pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="ocr")
+        self._running: set[Future[Reading]] = set()
+
+    def __enter__(self) -> Recogniser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def submit(self, rendered: RenderedPage, box: BoxTuple) -> Future[Reading]:
+        """Begin to read an image and return what will hold its words, boxes in pixels.
+
+        Waits while one image more than there are threads is unread, so that a long scan is not in
+        memory as a whole.
+
+        Args:
+            rendered: the image.
+            box: the part of the page that it shows, in points.
 
         Raises:
             ConfigurationError: the engine or one of its languages is not installed.
-            OcrError: the engine failed on this page.
         """
-        if rendered.blank:
-            return []
-        if self._engine is None:
-            from ocr.tesseract import TesseractEngine
+        reader = self._reader or self._start()
+        while len(self._running) > self._settings.workers:
+            _, self._running = wait(self._running, return_when=FIRST_COMPLETED)
+        future = self._pool.submit(_read, reader, rendered, box)
+        self._running.add(future)
+        return future
 
-            self._engine = TesseractEngine(self._languages)
+    def _start(self) -> PageRecogniser:
+        settings = self._settings
         try:
-            return self._engine.recognise(rendered.image, round(rendered.dpi))
+            first = first_engine(settings.ocr_engine, settings.ocr_languages)
+            second = second_engine(settings.ocr_second_engine, settings.ocr_languages)
+            _ = first.version  # says what is missing, before a page waits for it
         except EngineUnavailableError as error:
             raise ConfigurationError("ocr_unavailable", str(error)) from error
+        self._reader = PageRecogniser(first, second)
+        return self._reader
 
 
-def recognised_content(
-    page: Page, words: list[OcrWord], rendered: RenderedPage, warnings: list[ExtractionWarning]
-) -> PageContent:
-    """Return a page that was recognised, with its confidence and the warnings it deserves."""
-    confidence = _confidence(words)
-    blocks = recognised_blocks(words, rendered, page.width, page.height)
-    if not blocks:
-        page = page.model_copy(update={"text_source": "none"})
-        warnings.append(
-            ExtractionWarning(
-                code="page_without_text", message="OCR gave no words.", page=page.number
-            )
-        )
-        return PageContent(page, [], False, warnings)
-    if confidence is not None and confidence < LOW_CONFIDENCE:
-        warnings.append(
-            ExtractionWarning(
-                code="low_ocr_confidence",
-                message=f"The words were recognised with a mean confidence of {confidence:.0f}; "
+def _read(reader: PageRecogniser, rendered: RenderedPage, box: BoxTuple) -> Reading:
+    slots = shared_slots()
+    turn: AbstractContextManager[None] = slots.take() if slots else nullcontext()
+    with turn:
+        return reader.read(rendered.image, rendered.dpi, box)
+
+
+def reading_problems(record: Recognition) -> list[tuple[str, str]]:
+    """Return codes and messages of what a reader should know of how an area was recognised."""
+    chosen = record.attempts[record.chosen]
+    problems: list[tuple[str, str]] = []
+    if chosen.confidence is not None and chosen.confidence < LOW_CONFIDENCE:
+        problems.append(
+            (
+                "low_ocr_confidence",
+                f"The words were recognised with a mean confidence of {chosen.confidence:.0f}; "
                 "the page may be turned, handwritten or in another language.",
-                page=page.number,
             )
         )
-    return PageContent(
-        page.model_copy(update={"ocr_confidence": confidence}), blocks, False, warnings
-    )
+    if record.flagged and "uncovered_ink" in record.reasons:
+        problems.append(
+            (
+                "text_not_recognised",
+                f"About {chosen.uncovered_ink:.0%} of what looks like letters lies outside the "
+                "words that were recognised; text may be missing.",
+            )
+        )
+    return problems
 
 
-def _confidence(words: list[OcrWord]) -> float | None:
-    """Return the mean confidence of a page's words by their length."""
-    mean = mean_confidence(words)
-    return None if mean is None else round(mean, 2)
+def mean_of_words(words: Iterable[PageWord]) -> float | None:
+    """Return the mean confidence of recognised words by their length; None without any."""
+    total = weight = 0.0
+    for word in words:
+        if word.confidence is not None:
+            total += word.confidence * len(word.text)
+            weight += len(word.text)
+    return round(total / weight, 2) if weight else None
 
 
 def recognised_blocks(
-    words: Iterable[OcrWord], rendered: RenderedPage, width: float, height: float
+    words: Iterable[OcrWord],
+    pixel_map: PixelMap,
+    width: float,
+    height: float,
+    keep: Callable[[PageWord], bool] = lambda _: True,
 ) -> list[Block]:
     """Return one block a paragraph, with clause headings in blocks of their own.
 
-    Boxes are in points of the page of ``width`` × ``height``.
+    Boxes are in points of the page of ``width`` × ``height``; only words to ``keep`` are taken.
     """
     blocks: list[Block] = []
     for _, paragraph in groupby(words, key=lambda word: (word.block, word.paragraph)):
@@ -96,7 +137,8 @@ def recognised_blocks(
             line = tuple(
                 page_word
                 for word in run
-                if (page_word := _page_word(word, rendered, width, height)) is not None
+                if (page_word := _page_word(word, pixel_map, width, height)) is not None
+                and keep(page_word)
             )
             if line:
                 lines.append(line)
@@ -104,17 +146,17 @@ def recognised_blocks(
     return blocks
 
 
-def _page_word(
-    word: OcrWord, rendered: RenderedPage, width: float, height: float
-) -> PageWord | None:
-    box = clamp(rendered.to_points(word.box), width, height)
+def _page_word(word: OcrWord, pixel_map: PixelMap, width: float, height: float) -> PageWord | None:
+    box = clamp(pixel_map.to_points(word.box), width, height)
     text = clean(word.text)
     if box is None or not text:
         return None
-    return PageWord(text=text, box=box, confidence=word.confidence, source="ocr")
+    return PageWord(
+        text=text, box=box, confidence=word.confidence, source="ocr", box_kind=word.box_kind
+    )
 
 
-def _split_headings(lines: list[Line]) -> list[Block]:
+def _split_headings(lines: Sequence[Line]) -> list[Block]:
     """Split a paragraph at its lines that are clause headings.
 
     A heading set close to its clause comes as the first line of the clause's paragraph.

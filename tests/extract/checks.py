@@ -82,7 +82,7 @@ def check_words(extraction: Extraction) -> None:
         assert 0 <= x0 < x1 <= page.width
         assert 0 <= y0 < y1 <= page.height
         assert (word.confidence is None) == (word.source == "digital")
-        assert page.text_source == word.source
+        assert page.text_source in (word.source, "mixed")
         assert word.line >= previous
         previous = word.line
         assert lines.setdefault(word.line, word.page) == word.page, "a line is on one page"
@@ -91,7 +91,7 @@ def check_words(extraction: Extraction) -> None:
     for page in extraction.pages:
         assert (page.number in with_words) == (page.text_source != "none")
         assert (page.number in reported) == (page.text_source == "none")
-        assert (page.ocr_confidence is not None) == (page.text_source == "ocr")
+        assert (page.ocr_confidence is not None) == (page.text_source in ("ocr", "mixed"))
 
 
 def covered(text: str, runs: list[tuple[int, int]]) -> bytearray:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import io
+import struct
+import zlib
+
 import pytest
 from extract.checks import (
     FAST,
@@ -15,7 +19,7 @@ from extract.checks import (
 from PIL import ExifTags, Image
 
 from ingest.errors import ItemError
-from ingest.extract import extract
+from ingest.extract import extract, images
 from schemas.document import Extraction
 
 SENTENCE = "This Agreement is made between the Supplier"
@@ -37,7 +41,7 @@ def overlap(scan: Extraction, truth: Extraction) -> float:
     return sum(overlaps) / len(overlaps)
 
 
-@pytest.mark.parametrize("format_", ["TIFF", "PNG", "JPEG"])
+@pytest.mark.parametrize("format_", ["TIFF", "PNG", "JPEG", "BMP"])
 def test_words_stand_where_they_do_on_the_digital_page(
     format_: str, picture: Image.Image, truth: Extraction
 ) -> None:
@@ -129,10 +133,132 @@ def test_over_the_limit_of_pixels_pages_are_read_smaller_and_bombs_refused(
 @pytest.mark.parametrize("format_", ["TIFF", "PNG", "JPEG"])
 def test_damaged_images(format_: str, picture: Image.Image) -> None:
     data = image_bytes(picture, format_)
-    for cut in (20, len(data) // 2):
-        with pytest.raises(ItemError) as caught:
-            extract(data[:cut], name="cut", settings=FAST)
-        assert caught.value.code == "damaged"
+    with pytest.raises(ItemError) as caught:
+        extract(data[:20], name="cut", settings=FAST)
+    assert caught.value.code == "damaged"
+
+
+@pytest.mark.parametrize("format_", ["PNG", "JPEG"])
+def test_of_a_truncated_image_the_beginning_is_read(format_: str, picture: Image.Image) -> None:
+    data = image_bytes(picture, format_, dpi=(200, 200))
+    extraction = read(data[: int(len(data) * 0.6)], f"cut.{format_.lower()}")
+    assert "image_truncated" in codes(extraction)
+    assert SENTENCE in extraction.text
+
+
+@pytest.mark.parametrize("compression", ["group4", "jpeg", "tiff_lzw", "tiff_adobe_deflate", "raw"])
+@pytest.mark.parametrize("big", [False, True])
+def test_tiffs_of_every_kind(compression: str, big: bool, picture: Image.Image) -> None:
+    image = picture.convert("1") if compression == "group4" else picture
+    data = image_bytes(
+        image,
+        "TIFF",
+        compression=None if compression == "raw" else compression,
+        dpi=(200, 200),
+        big_tiff=big,
+    )
+    extraction = read(data, "scan.tif")
+    assert SENTENCE in extraction.text
+    assert extraction.warnings == ()
+
+
+def test_in_a_tiff_white_may_be_zero(picture: Image.Image, truth: Extraction) -> None:
+    negative = picture.point(lambda value: 255 - value)
+    for image in (negative, negative.convert("1")):
+        data = image_bytes(image, "TIFF", tiffinfo={262: 0}, dpi=(200, 200))
+        assert SENTENCE in read(data, "fax.tif").text
+
+
+@pytest.mark.parametrize("format_", ["JPEG2000", "HEIF", "AVIF", "WEBP", "GIF"])
+def test_formats_that_state_no_resolution(format_: str, picture: Image.Image) -> None:
+    extraction = read(image_bytes(picture.convert("RGB"), format_), "scan")
+    assert SENTENCE in extraction.text
+    assert codes(extraction) == ["resolution_assumed"]
+
+
+def test_frames_of_an_animation_are_no_pages(picture: Image.Image) -> None:
+    other = picture.rotate(180)
+    data = image_bytes(picture, "GIF", save_all=True, append_images=[other, picture])
+    extraction = read(data, "moving.gif")
+    assert len(extraction.pages) == 1
+    assert sorted(codes(extraction)) == ["frames_left_out", "resolution_assumed"]
+
+
+def test_reduced_copies_in_a_tiff_are_no_pages(picture: Image.Image) -> None:
+    small = picture.resize((picture.width // 8, picture.height // 8))
+    small.encoderinfo = {"tiffinfo": {254: 1}}
+    data = image_bytes(picture, "TIFF", save_all=True, append_images=[small], dpi=(200, 200))
+    assert len(read(data, "pyramid.tif").pages) == 1
+
+
+def test_a_broken_page_of_a_tiff_keeps_its_number(picture: Image.Image) -> None:
+    data = bytearray(
+        image_bytes(
+            picture,
+            "TIFF",
+            save_all=True,
+            append_images=[picture, picture],
+            compression="tiff_adobe_deflate",
+            dpi=(200, 200),
+        )
+    )
+    with Image.open(io.BytesIO(data)) as image:
+        image.seek(1)
+        for start, length in zip(image.tag_v2[273], image.tag_v2[279], strict=True):
+            data[start : start + length] = b"\xff" * length
+    extraction = read(bytes(data), "fax.tif")
+    assert [page.text_source for page in extraction.pages] == ["ocr", "none", "ocr"]
+    assert [(w.code, w.page) for w in extraction.warnings] == [
+        ("page_unreadable", 2),
+        ("page_without_text", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pixels", "dpi", "assumed"),
+    [
+        ((1654, 2339), (200, 200), False),
+        ((2000, 2590), (96, 96), True),  # 53 cm wide: written by software that didn't know
+        ((626, 1237), (96, 96), False),  # a receipt, as it is on the screen
+        ((794, 1123), (96, 96), False),  # A4 as it is on the screen
+        ((3300, 2550), (72, 72), True),
+        ((1728, 1100), (204, 98), False),  # a fax
+    ],
+)
+def test_which_resolutions_are_plausible(
+    pixels: tuple[int, int], dpi: tuple[int, int], assumed: bool
+) -> None:
+    frame = Image.new("L", pixels)
+    frame.info["dpi"] = dpi
+    x, y, told = images._resolution(frame)
+    assert told is assumed
+    assert (x, y) == (dpi if not assumed else pytest.approx((min(pixels) / 8.27,) * 2))
+
+
+def test_a_very_wide_image_is_read_smaller(picture: Image.Image) -> None:
+    wide = Image.new("L", (200_000, 240), 255)
+    wide.paste(picture.crop((100, 130, 1166, 250)), (1_000, 40))
+    data = image_bytes(wide, "PNG", dpi=(200, 200))
+    extraction = read(data, "wide.png")
+    assert "low_ocr_confidence" in codes(extraction), "letters six pixels high are not read well"
+
+
+@pytest.mark.parametrize("format_", ["PNG", "JPEG2000", "BMP"])
+def test_what_claims_to_be_huge_is_refused_before_it_is_decoded(
+    format_: str, picture: Image.Image
+) -> None:
+    data = bytearray(image_bytes(picture.convert("RGB"), format_))
+    if format_ == "PNG":
+        data[16:24] = struct.pack(">II", 100_000, 100_000)
+        data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    elif format_ == "BMP":
+        data[18:26] = struct.pack("<ii", 100_000, 100_000)
+    else:
+        place = data.index(b"ihdr")
+        data[place + 4 : place + 12] = struct.pack(">II", 100_000, 100_000)
+    with pytest.raises(ItemError) as caught:
+        extract(bytes(data), name="bomb", settings=FAST)
+    assert caught.value.code == "image_too_large"
 
 
 def test_a_picture_without_words() -> None:

@@ -22,6 +22,8 @@ from extract.checks import (
 from ingest.errors import ConfigurationError, ItemError
 from ingest.extract import extract, layout
 from ingest.settings import ExtractionSettings
+from ocr.engine import OcrError
+from ocr.recognition import PageRecogniser
 
 LAYOUT = ExtractionSettings()
 
@@ -244,15 +246,6 @@ def test_a_digital_page_and_a_scan_in_one_document() -> None:
     assert {word.source for word in extraction.words} == {"digital", "ocr"}
 
 
-def test_a_digital_frame_around_a_scanned_body_is_recognised() -> None:
-    with pymupdf.open(stream=scanned_pdf(text_pdf())) as document:
-        document[0].insert_text((40, 20), "ACME", fontsize=9)
-        extraction = read(bytes(document.tobytes()), "frame.pdf")
-    assert extraction.pages[0].text_source == "ocr"
-    assert "Either party may terminate" in extraction.text
-    assert "ACME" in extraction.text
-
-
 def test_a_picture_with_a_caption_keeps_the_captions_own_letters() -> None:
     with pymupdf.open() as document:
         page = document.new_page(width=300, height=300)
@@ -293,13 +286,10 @@ def test_missing_ocr_data_stops_the_run_with_the_command_that_helps() -> None:
 def test_a_page_that_ocr_fails_on_is_reported_with_its_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from ocr.engine import OcrError
-    from ocr.tesseract import TesseractEngine
-
     def fail(*_: object) -> None:
         raise OcrError("Tesseract failed: no reason")
 
-    monkeypatch.setattr(TesseractEngine, "recognise", fail)
+    monkeypatch.setattr(PageRecogniser, "read", fail)
     with pymupdf.open(stream=text_pdf()) as document:
         with pymupdf.open(stream=scanned_pdf(text_pdf())) as scan:
             document.insert_pdf(scan)
