@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 FirstChoice = Literal["auto", "tesseract", "tesserocr"]
 SecondChoice = Literal["auto", "rapidocr", "none"]
 
-RAPID_LANGUAGES = frozenset(
-    "afr cat ces chi_sim chi_sim_vert chi_tra chi_tra_vert dan deu eng est eus fin fra gle glg hrv "
-    "hun ind isl ita jpn jpn_vert lat lav lit mlt msa nld nor oci pol por ron slk slv spa sqi "
-    "srp_latn swa swe tur".split()
-)
+_CODES = """
+afr aze bos cat ces chi_sim chi_sim_vert chi_tra chi_tra_vert cym dan deu eng est eus fil fin fra
+gle glg hrv hun ind isl ita jpn jpn_vert kmr lat lav lit ltz mlt mri msa nld nor oci pol por que ron
+slk slv spa sqi srp_latn swa swe tur uzb
+"""
+RAPID_LANGUAGES = frozenset(_CODES.split())
 """Tesseract's codes of the languages whose letters RapidOCR's own models know."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import cv2
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
 
     Grey = npt.NDArray[np.uint8]
 
-_SPECK = 0.02
-"""Ink of a smaller area, as a share of the line's height squared, is dirt. A full stop has .01 of
-its font size squared, and a line's picture is hardly higher than the font."""
+_SPECK = 0.0004
+"""Ink of a smaller area, as a share of the line's height squared, is dirt. A full stop has .01."""
 _EDGE = 0.22
 """Ink that begins at the picture's edge and ends this close to it, as a share of the height, is of
 the line above or below."""
@@ -57,12 +57,12 @@ def words_of_line(
     ink = _Ink(picture)
     runs = list(_runs(text))
     cuts = [0.0]
-    for (_, _, end), (_, start, _) in zip(runs, runs[1:], strict=False):
+    for (_, _, end), (_, start, _) in pairwise(runs):
         cuts.append(ink.gap(centres[end - 1], centres[start]))
     cuts.append(float(picture.shape[1]))
     return [
         LineWord(word, ink.box(left, right), float(np.mean(confidences[start:end])))
-        for (word, start, end), left, right in zip(runs, cuts, cuts[1:], strict=False)
+        for (word, start, end), left, right in zip(runs, cuts[:-1], cuts[1:], strict=True)
     ]
 
 
@@ -142,7 +142,7 @@ def _letters(picture: Grey) -> npt.NDArray[np.bool_]:
     if 2 * int(dark.sum()) > dark.size:
         # There is more paper than ink, so these are light letters.
         dark = 1 - dark
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(dark.astype(np.uint8))
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(dark.astype(np.uint8))
     wide, high, area = (
         stats[:, column] for column in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
     )
@@ -150,12 +150,15 @@ def _letters(picture: Grey) -> npt.NDArray[np.bool_]:
     bottom = top + high
     left = stats[:, cv2.CC_STAT_LEFT]
     right = left + wide
-    dirt = area < _SPECK * _SPECK * height * height
+    dirt = area < _SPECK * height * height
     rule = (wide > _RULE_LENGTH * height) & (high < _RULE_THICKNESS * height)
     above = (top == 0) & (bottom < _EDGE * height)
     below = (bottom == height) & (top > (1 - _EDGE) * height)
-    frame = (top == 0) & (bottom == height) & ((left == 0) | (right == width)) & (
-        wide < _RULE_THICKNESS * height
+    frame = (
+        (top == 0)
+        & (bottom == height)
+        & ((left == 0) | (right == width))
+        & (wide < _RULE_THICKNESS * height)
     )
     keep = ~(dirt | rule | above | below | frame)
     keep[0] = False

@@ -6,6 +6,7 @@ Chinese and Japanese letters.
 
 from __future__ import annotations
 
+import math
 import threading
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     Quad = npt.NDArray[np.float32]
     """Four corners x, y in pixels, clockwise from the top left of the text."""
 
-_DETECTION_DPI = 200
-_DETECTION_SIDE = 736
-_DETECTION_PIXELS = 3_200_000
-"""Lines are looked for in a smaller image than they are read from; its cost goes by its pixels."""
-_PADDING = 32
-"""The network that finds lines wants multiples of this, and misses letters at the very edge."""
+_LEAST_DPI, _MOST_DPI = 100, 200
+_MOST_PIXELS = 3_200_000
+"""Lines are looked for in an image of this resolution and size; the cost goes by its pixels. They
+are read from the full one."""
+_LEAST_SIDE = 64
+"""Of the same image: the network that finds lines wants multiples of 32."""
 _MIN_SCORE = 0.5
 """Lines that were read with less are noise or pictures."""
 _TALL = 1.5
@@ -147,6 +148,8 @@ def _networks() -> tuple[Any, Any]:
         "Global.width_height_ratio": -1,
         "Det.limit_type": "max",
         "Det.limit_side_len": 10**6,
+        # A short line needs no width that it doesn't have.
+        "Rec.rec_img_shape": [3, 48, 48],
         f"{threads}.intra_op_num_threads": 1,
         f"{threads}.inter_op_num_threads": 1,
         # With paths it neither looks for a newer file nor downloads one.
@@ -161,22 +164,20 @@ def _networks() -> tuple[Any, Any]:
 def _find_lines(find: Any, pixels: Pixels, dpi: int) -> Iterator[Quad]:
     """Yield where text is, a line or a part of one each."""
     height, width = pixels.shape[:2]
-    scale = min(1.0, _DETECTION_DPI / dpi)
-    scale = max(scale, min(_DETECTION_SIDE / min(height, width), 2.0))
-    scale = min(scale, float(np.sqrt(_DETECTION_PIXELS / (height * width))))
+    scale = min(_MOST_DPI, max(_LEAST_DPI, dpi)) / dpi
+    scale = min(scale, math.sqrt(_MOST_PIXELS / (height * width)))
     size = max(1, round(width * scale)), max(1, round(height * scale))
     way = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-    smaller = cv2.resize(pixels, size, interpolation=way)
-    paper = [int(value) for value in np.median(smaller.reshape(-1, 3), axis=0)]
-    padded = cv2.copyMakeBorder(
-        smaller, *[_PADDING] * 4, borderType=cv2.BORDER_CONSTANT, value=paper
-    )
-    found = find(padded).boxes
+    scaled = cv2.resize(pixels, size, interpolation=way)
+    across, down = (max(0, _LEAST_SIDE - side) for side in size)
+    if across or down:
+        scaled = cv2.copyMakeBorder(scaled, 0, down, 0, across, cv2.BORDER_REPLICATE)
+    found = find(scaled).boxes
     if found is None:
         return
     factor = np.array([width / size[0], height / size[1]])
     for quad in found:
-        corners = (np.asarray(quad, np.float64) - _PADDING) * factor
+        corners = np.asarray(quad, np.float64) * factor
         yield np.clip(corners, 0, [width, height]).astype(np.float32)
 
 
@@ -188,7 +189,9 @@ def _read_line(read: Any, pixels: Pixels, quad: Quad) -> _Line | None:
     # Starting at another corner turns the picture: upwards from the lower left one, downwards from
     # the upper right one. A narrow "1" is tall as well, so all three are read and the best is kept.
     turns = (0, -1, 1) if height > _TALL * width else (0,)
-    lines = [line for turn in turns if (line := _read_picture(read, pixels, np.roll(quad, -turn, 0)))]
+    lines = [
+        line for turn in turns if (line := _read_picture(read, pixels, np.roll(quad, -turn, 0)))
+    ]
     best = max(lines, key=lambda line: line.score, default=None)
     return best if best is not None and best.score >= _MIN_SCORE else None
 
@@ -221,11 +224,11 @@ def _read_picture(read: Any, pixels: Pixels, quad: Quad) -> _Line | None:
     if known:
         column_width = width / seen.line_txt_len
         centres = [(column + 0.5) * column_width for column in columns]
-        grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
+        grey = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY).astype(np.uint8, copy=False)
         words = words_of_line(grey, text, centres, confidences)
     else:
         words = even_words(text, width, height, float(result.scores[0]))
-    to_page = np.linalg.inv(to_picture)
+    to_page = np.linalg.inv(np.asarray(to_picture, np.float64))
     limits = float(pixels.shape[1]), float(pixels.shape[0])
     words = [
         LineWord(word.text, _hull(word.box, to_page, limits), word.confidence) for word in words
@@ -239,9 +242,7 @@ def _size(quad: Quad) -> tuple[float, float]:
     return float(max(sides[0], sides[2])), float(max(sides[1], sides[3]))
 
 
-def _hull(
-    box: PixelBox, to_page: npt.NDArray[np.float64], limits: tuple[float, float]
-) -> PixelBox:
+def _hull(box: PixelBox, to_page: npt.NDArray[np.float64], limits: tuple[float, float]) -> PixelBox:
     """Return the upright box around a box of the line's picture, in pixels of the page."""
     x0, y0, x1, y1 = box
     corners = np.array([[[x0, y0], [x1, y0], [x1, y1], [x0, y1]]], np.float64)
