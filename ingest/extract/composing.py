@@ -34,6 +34,7 @@ class Place(TypedDict, total=False):
     slide: int
     sheet: str
     part: str
+    field: str
 
 
 @dataclass(slots=True)
