@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -27,6 +28,9 @@ _OVERLAP = 0.35
 """Least share of the narrower of two glyphs that lies on the other if they are one."""
 _GAP = 0.08
 """Least gap between words that MuPDF inferred, as a share of the font's size."""
+_LONGEST_LIGATURE = 3
+"""Letters of a ligature beside its first."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NARROW = 0.01
 """Widths and distances up to this share of the font's size are none."""
 
@@ -70,9 +74,7 @@ def glyph_lines(
     for number, line, glyphs, were_doubled in lines:
         axis, sign = _axis(line["dir"])
         leftward = any(reads_leftward(glyph.text) for glyph in glyphs)
-        # A whole phrase that replaces a few glyphs (PDF 32000-1 §14.9.4) has an order of its own.
-        placed = sum(_has_width(glyph, axis) for glyph in glyphs)
-        if leftward and 2 * placed > len(glyphs):
+        if leftward and not _is_replaced(glyphs, axis):
             glyphs = _as_read(glyphs, axis, sign)
         if leftward or were_doubled:
             glyphs = _blanks_by_gaps(glyphs, axis)
@@ -80,11 +82,22 @@ def glyph_lines(
 
 
 def _glyphs(line: dict[str, Any]) -> list[Glyph]:
+    # PyMuPDF gives the bytes of what is no character as lone surrogates.
     return [
-        Glyph(char["c"], char["bbox"], char["synthetic"], span["size"])
+        Glyph(_SURROGATE.sub("\ufffd", char["c"]), char["bbox"], char["synthetic"], span["size"])
         for span in line["spans"]
         for char in span["chars"]
     ]
+
+
+def _is_replaced(glyphs: list[Glyph], axis: int) -> bool:
+    """Say whether a phrase replaces a few glyphs (PDF 32000-1 §14.9.4); it is in order already."""
+    return any(
+        not placed and len(list(run)) > _LONGEST_LIGATURE
+        for placed, run in groupby(
+            (glyph for glyph in glyphs if not glyph.blank), lambda glyph: _has_width(glyph, axis)
+        )
+    )
 
 
 class _Doubles:

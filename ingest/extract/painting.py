@@ -21,7 +21,7 @@ mupdf = pymupdf.mupdf
 
 Rgb = tuple[float, float, float]
 _POINTS_PER_INCH = 72.0
-_EDGE = 0.5
+_EDGE = 1.0
 """Points by which a clip may cut into the page, or into text, and be taken for none."""
 _THIN = 2.0
 """What is less high or wide, in points, is a rule and covers no words."""
@@ -86,7 +86,8 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
             getattr(self, f"use_virtual_{name}")(True)
         self.painting = Painting()
         self._order = 0
-        self._clips: list[_Clip] = [_Clip((0.0, 0.0, *page), True)]
+        self._clips: list[tuple[BoxTuple, bool]] = [((0.0, 0.0, *page), True)]
+        """Hull of what all clips so far let through, and whether the hull is just that."""
         self._narrow = False
         self._opacities: list[float] = []
 
@@ -123,7 +124,11 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
     def fill_text(
         self, _: Any, text: Any, matrix: Any, space: Any, colour: Any, alpha: float, *__: Any
     ) -> None:
-        self._text(text, None, matrix, alpha)
+        if alpha and not self._narrow and not self._opacities:
+            self.painting.texts += 1
+            self._next_text()
+        else:
+            self._text(text, None, matrix, alpha)
 
     def stroke_text(
         self,
@@ -150,7 +155,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
             painting.texts += 1
             if self._narrow and not painting.clipped:
                 bounds = mupdf.ll_fz_bound_text(text, stroke, matrix)
-                clip = self._clips[-1].hull
+                clip = self._clips[-1][0]
                 painting.clipped = (
                     bounds.x0 < clip[0] - _EDGE
                     or bounds.y0 < clip[1] - _EDGE
@@ -183,13 +188,11 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
 
     def clip_path(self, _: Any, path: Any, even_odd: int, matrix: Any, scissor: Any) -> None:
         bounds = mupdf.ll_fz_bound_path(path, None, matrix)
-        before = self._clips[-1]
-        self._push(
-            _Clip(
-                _common(before.hull, (bounds.x0, bounds.y0, bounds.x1, bounds.y1)),
-                before.exact and mupdf.ll_fz_path_is_rect(path, matrix),
-            )
-        )
+        hull, exact = self._clips[-1]
+        box = _common(hull, (bounds.x0, bounds.y0, bounds.x1, bounds.y1))
+        if exact and box != hull:
+            exact = mupdf.ll_fz_path_is_rect(path, matrix)
+        self._push(box, exact)
 
     def clip_stroke_path(self, *_: Any) -> None:
         self._push_unknown()
@@ -230,14 +233,14 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
             self._opacities.pop()
 
     def _push_unknown(self) -> None:
-        self._push(_Clip(self._clips[-1].hull, False))
+        self._push(self._clips[-1][0], False)
 
-    def _push(self, clip: _Clip) -> None:
-        self._clips.append(clip)
-        self._narrow = self._is_narrow()
+    def _push(self, hull: BoxTuple, exact: bool) -> None:
+        self._clips.append((hull, exact))
+        self._narrow = self._narrow or self._is_narrow()
 
     def _is_narrow(self) -> bool:
-        page, clip = self._clips[0].hull, self._clips[-1].hull
+        page, clip = self._clips[0][0], self._clips[-1][0]
         return (
             clip[0] > page[0] + _EDGE
             or clip[1] > page[1] + _EDGE
@@ -247,19 +250,11 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
 
     def _visible(self, box: BoxTuple) -> BoxTuple | None:
         """Return what clips leave of ``box``; None where that is unclear, or too thin for words."""
-        clip = self._clips[-1]
-        if not clip.exact or any(opacity != 1 for opacity in self._opacities):
+        hull, exact = self._clips[-1]
+        if not exact or any(opacity != 1 for opacity in self._opacities):
             return None
-        left = _common(clip.hull, box)
+        left = _common(hull, box)
         return left if min(left[2] - left[0], left[3] - left[1]) >= _THIN else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Clip:
-    hull: BoxTuple
-    """Of what all clips so far let through."""
-    exact: bool
-    """True where it is just the hull."""
 
 
 _CALLBACKS = (

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ingest.extract.blocks import PageWord, clamp
 from ingest.extract.decode import clean
@@ -44,9 +45,16 @@ _BLANKS = re.compile(r"[^\S\t-\r\x1c-\x20\xa0]")
 _UNSEEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 """Characters that only steer the layout: zero-width spaces and joiners, marks of direction."""
 _COMBINED = re.compile("[^\\W\\d_][\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+")
+_UNTIDY = re.compile(
+    "[\0\ud800-\udfff\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+    "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
+)
+"""What `tidy` may change."""
+_ROW = 1e6
 _CELL = 2.0
 """Words that begin within about this many points of each other may be drawn over each other."""
 
+Floats = npt.NDArray[np.float64]
 Rows = Sequence[tuple[Any, ...]]
 """x0, y0, x1, y1, text, block, line, number in the line."""
 
@@ -85,34 +93,36 @@ def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
         blanks = set(_BLANKS.findall(text))
         if blanks:
             rows = page.extractWORDS("".join(sorted(blanks)))
-    if (not text.isascii() and _BY_GLYPH.search(text)) or _may_be_doubled(rows):
+    x0, y0, x1, y1, texts, blocks, numbers, _ = zip(*rows, strict=True)
+    sides = np.array((x0, y0, x1, y1))
+    if (not text.isascii() and _BY_GLYPH.search(text)) or _may_be_doubled(sides, texts):
         return _by_glyphs(page, width, height)
-    boxes = _on_page(rows, width, height)
+    boxes = _on_page(sides, width, height)
     styles = {
         (block["number"], index): line
         for block in page.extractDICT()["blocks"]
         for index, line in enumerate(block["lines"])
     }
-    plain = text.isascii() and "\0" not in text
+    if _UNTIDY.search(text):
+        texts = tuple(map(tidy, texts))
     bare = _bare_boxes(page, rows, width, height)
     lines: list[TextLine] = []
     words: list[PageWord] = []
     outside = 0
-    place: tuple[int, int] | None = None
-    for index, (row, box) in enumerate(zip(rows, boxes, strict=True)):
-        if box is None:
-            outside += 1
-            continue
-        string = row[4] if plain else tidy(row[4])
-        if not string:
-            continue
-        if place != (row[5], row[6]):
-            if place is not None and words:
+    place: tuple[int, int] = (0, 0)
+    for index, (string, box, block, number) in enumerate(
+        zip(texts, boxes, blocks, numbers, strict=True)
+    ):
+        if number != place[1] or block != place[0]:
+            if words:
                 lines.append(_line(words, place[0], styles[place]))
                 words = []
-            place = (row[5], row[6])
-        words.append(PageWord(string, box, None, "digital", "word", bare.get(index)))
-    if place is not None and words:
+            place = (block, number)
+        if box is None:
+            outside += 1
+        elif string:
+            words.append(PageWord(string, box, None, "digital", "word", bare.get(index)))
+    if words:
         lines.append(_line(words, place[0], styles[place]))
     return PageText(lines, outside)
 
@@ -179,36 +189,41 @@ def _is_bold(span: dict[str, Any]) -> bool:
     return bool(span["flags"] & _BOLD_FONT or span["char_flags"] & _BOLD_GLYPH)
 
 
-def _on_page(rows: Rows, width: float, height: float) -> list[BoxTuple | None]:
-    """Return the rows' boxes as `blocks.clamp` would, all at once."""
-    sides = np.array([row[:4] for row in rows])
-    limits = np.array([width, height, width, height])
-    rounded = np.empty_like(sides)
-    np.floor(sides[:, :2] * _STEP, out=rounded[:, :2])
-    np.ceil(sides[:, 2:] * _STEP, out=rounded[:, 2:])
-    rounded /= _STEP
-    np.clip(rounded, 0.0, limits, out=rounded)
-    # What is thin, cut off or not a number at all is left to the careful way.
-    odd = ~((sides[:, 2:] - sides[:, :2] >= 1.0).all(axis=1) & np.isfinite(sides).all(axis=1))
-    odd |= (rounded[:, 2:] - rounded[:, :2] < 1.0).any(axis=1)
-    boxes: list[BoxTuple | None] = list(map(tuple, rounded.tolist()))
-    for index in np.flatnonzero(odd):
-        boxes[index] = clamp(rows[index][:4], width, height)
+def _on_page(sides: Floats, width: float, height: float) -> list[BoxTuple | None]:
+    """Return boxes as `blocks.clamp` would, all at once.
+
+    Args:
+        sides: x0, y0, x1 and y1, one row each.
+        width: of the page.
+        height: of the page.
+    """
+    low, high, limits = sides[:2], sides[2:], np.array([[width], [height]])
+    rounded = np.vstack((np.floor(low * _STEP), np.ceil(high * _STEP))) / _STEP
+    np.clip(rounded, 0.0, np.vstack((limits, limits)), out=rounded)
+    boxes: list[BoxTuple | None] = list(zip(*rounded.tolist(), strict=True))
+    # What is thin or cut off is left to the careful way.
+    size = np.minimum(high - low, rounded[2:] - rounded[:2])
+    for index in np.flatnonzero(~(size >= 1.0).all(axis=0)).tolist():
+        x0, y0, x1, y1 = sides[:, index].tolist()
+        boxes[index] = clamp((x0, y0, x1, y1), width, height)
+    for index in np.flatnonzero(((high < 0) | (low > limits)).any(axis=0)).tolist():
+        boxes[index] = None
     return boxes
 
 
-def _may_be_doubled(rows: Rows) -> bool:
-    """Say whether two words begin at about the same place."""
-    if len(rows) < 2:
-        return False
-    starts = np.array([(row[0], row[1] + row[3]) for row in rows]) * (1 / _CELL, 1 / (2 * _CELL))
+def _may_be_doubled(sides: Floats, texts: Sequence[str]) -> bool:
+    """Say whether two words begin at about the same place with the same letter."""
+    starts = np.vstack((sides[0], (sides[1] + sides[3]) / 2)) / _CELL
     if not np.isfinite(starts).all():
         return False
     # Neighbours may fall into different cells of one grid, but not of the other one as well.
     for shift in (0.0, 0.5):
-        cells = np.floor(starts + shift).astype(np.int64)
-        if len(np.unique(cells[:, 0] * 1_000_003 + cells[:, 1])) < len(rows):
-            return True
+        across, down = np.floor(starts + shift)
+        cells = (across * _ROW + down).tolist()
+        if len(set(cells)) < len(cells):
+            letters = [text[0] for text in texts]
+            if len(set(zip(cells, letters, strict=True))) < len(cells):
+                return True
     return False
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ingest.extract.painting import Painting, Rgb
-from ingest.extract.text_line import Hidden, TextLine
+from ingest.extract.text_line import Hidden, TextLine, hull
 from ingest.extract.text_page import FLAGS, text_page
 from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple
@@ -31,7 +31,7 @@ CLIPPED_FLAGS = FLAGS | pymupdf.TEXT_CLIP
 
 _PALE = 0.9
 """Luminance from which text on white paper may be too pale to be seen."""
-_ALIKE = 0.08
+_ALIKE = 0.04
 """Largest difference, in each of red, green and blue, of colours that look the same."""
 _WHITE = (1.0, 1.0, 1.0)
 _BLANK = 0x20
@@ -59,6 +59,13 @@ def split_by_visibility(
     if not painting.texts:
         reason = next(iter(painting.unseen.values()), "invisible")
         return [], [replace(line, hidden=reason) for line in lines]
+    if not (
+        painting.unseen
+        or painting.covers
+        or painting.clipped
+        or any(_is_pale(_rgb(colour)) for colour in {line.colour for line in lines})
+    ):
+        return list(lines), []
     boxes = np.array([word.box for line in lines for word in line.words])
     reasons: dict[int, Hidden] = {}
     first = painting.first_text or 0
@@ -71,9 +78,8 @@ def split_by_visibility(
         reasons |= _traced(lines, boxes, painting, later, display)
     if painting.clipped:
         reasons |= {index: "clipped" for index in _clipped(boxes, display) if index not in reasons}
-    doubtful = [index for index in _doubtful(lines, boxes, painting) if index not in reasons]
-    for index in _without_contrast(doubtful, boxes, display, width, height):
-        reasons[index] = "unseen"
+    for index in _like_background(lines, boxes, painting, display, (width, height)):
+        reasons.setdefault(index, "unseen")
     return _split(lines, reasons) if reasons else (list(lines), [])
 
 
@@ -154,45 +160,64 @@ def _clipped(boxes: Floats, display: pymupdf.DisplayList) -> list[int]:
     """Return the words of which MuPDF finds no glyph inside the clips."""
     rows = text_page(display, CLIPPED_FLAGS).extractWORDS()
     left = np.array([row[:4] for row in rows], dtype=np.float64).reshape(-1, 4)
+    # Most words are the same with and without the clips.
+    same = {(x0, y0) for x0, y0 in (np.floor(left[:, :2] * 10)).tolist()}
+    starts = np.floor(boxes[:, :2] * 10).tolist()
     x, y = (left[:, 0] + left[:, 2]) / 2, (left[:, 1] + left[:, 3]) / 2
     gone = []
-    for index, (x0, y0, x1, y1) in enumerate(boxes.tolist()):
+    for index, (start, (x0, y0, x1, y1)) in enumerate(zip(starts, boxes.tolist(), strict=True)):
+        if tuple(start) in same:
+            continue
         if not ((x0 - 0.1 <= x) & (x <= x1 + 0.1) & (y0 - 0.1 <= y) & (y <= y1 + 0.1)).any():
             gone.append(index)
     return gone
 
 
-def _doubtful(lines: Sequence[TextLine], boxes: Floats, painting: Painting) -> list[int]:
-    """Return the words that may have the colour of what they stand on."""
-    colours = {line.colour for line in lines}
-    # The topmost of the areas below is what counts, so they are gone through in their order.
-    background: dict[int, Rgb | None] = {}
-    alike = [
-        cover.colour is not None
-        and any(_look_alike(_rgb(colour), cover.colour) for colour in colours)
-        for cover in painting.covers
-    ]
-    pale = [_is_pale(_rgb(line.colour)) for line in lines]
-    if not any(alike) and not any(pale):
+def _like_background(
+    lines: Sequence[TextLine],
+    boxes: Floats,
+    painting: Painting,
+    display: pymupdf.DisplayList,
+    page: tuple[float, float],
+) -> list[int]:
+    """Return the words that have the colour of what they stand on.
+
+    Where that is not paper or a plain area, pixels decide.
+    """
+    colours = {line.colour: _rgb(line.colour) for line in lines}
+    pale = {number for number, colour in colours.items() if _is_pale(colour)}
+    plain = {cover.colour for cover in painting.covers if cover.colour is not None}
+    suspects = pale | {
+        number
+        for number, colour in colours.items()
+        if any(_look_alike(colour, other) for other in plain)
+    }
+    if not suspects:
         return []
+    background: dict[int, Rgb | None] = {}
+    # What was painted last lies on top.
     for cover in painting.covers:
         for index in _inside(boxes, cover.box).tolist():
             background[index] = cover.colour
-    doubtful = []
-    index = 0
+    unclear: set[int] = set()
+    if pale:
+        for shape in painting.shapes:
+            unclear.update(_inside(boxes, shape).tolist())
+    found: list[int] = []
+    doubtful: list[int] = []
+    first = 0
     for line in lines:
-        colour = _rgb(line.colour)
-        for _ in line.words:
+        start, first = first, first + len(line.words)
+        if line.colour not in suspects:
+            continue
+        for index in range(start, first):
             paper = background.get(index, _WHITE)
-            # What an image has in this place is not known.
-            if (
-                paper is None
-                or _look_alike(colour, paper)
-                or (paper == _WHITE and _is_pale(colour))
-            ):
-                doubtful.append(index)
-            index += 1
-    return doubtful
+            if paper is None or index in unclear:
+                if line.colour in pale:
+                    doubtful.append(index)
+            elif _look_alike(colours[line.colour], paper):
+                found.append(index)
+    return found + _without_contrast(doubtful, boxes, display, *page)
 
 
 def _rgb(colour: int) -> Rgb:
@@ -218,12 +243,19 @@ def _without_contrast(
     """Return those of the words in whose boxes the rendered page is of one colour."""
     if not words or width * height * _ZOOM**2 > _MAX_PIXELS:
         return []
-    pixels = display.get_pixmap(matrix=pymupdf.Matrix(_ZOOM, _ZOOM), alpha=0)
-    image = np.frombuffer(pixels.samples_mv, np.uint8).reshape(pixels.h, pixels.w, pixels.n)
+    x0, y0, x1, y1 = hull(boxes[list(words)].tolist())
+    area = pymupdf.IRect(
+        *(int(side * _ZOOM) for side in (x0, y0)), int(x1 * _ZOOM) + 1, int(y1 * _ZOOM) + 1
+    )
+    pixels = display.get_pixmap(matrix=pymupdf.Matrix(_ZOOM, _ZOOM), alpha=0, clip=area)
+    image = np.frombuffer(pixels.samples, np.uint8).reshape(pixels.height, pixels.width, pixels.n)
     plain = []
     for index in words:
-        x0, y0, x1, y1 = (boxes[index] * _ZOOM).tolist()
-        cut = image[int(y0) : int(y1) + 1, int(x0) : int(x1) + 1].reshape(-1, pixels.n)
+        left, top, right, bottom = (boxes[index] * _ZOOM).tolist()
+        cut = image[
+            int(top) - pixels.y : int(bottom) + 1 - pixels.y,
+            int(left) - pixels.x : int(right) + 1 - pixels.x,
+        ].reshape(-1, pixels.n)
         if len(cut) and int(np.ptp(cut, axis=0).max()) < _CONTRAST:
             plain.append(index)
     return plain
@@ -234,10 +266,13 @@ def _split(
 ) -> tuple[list[TextLine], list[TextLine]]:
     shown: list[TextLine] = []
     hidden: list[TextLine] = []
-    index = 0
+    first = 0
     for line in lines:
-        numbered = list(enumerate(line.words, index))
-        index += len(numbered)
+        start, first = first, first + len(line.words)
+        if reasons.keys().isdisjoint(range(start, first)):
+            shown.append(line)
+            continue
+        numbered = list(enumerate(line.words, start))
         for reason, run in groupby(numbered, key=lambda pair: reasons.get(pair[0])):
             part = replace(line, words=tuple(word for _, word in run), hidden=reason)
             (shown if reason is None else hidden).append(part)
