@@ -36,6 +36,7 @@ _READERS = {
     media.XLSX: ("xlsx", "read_xlsx"),
     media.PPTX: ("pptx", "read_pptx"),
     media.RTF: ("rtf", "read_rtf"),
+    media.EPUB: ("epub", "read_epub"),
     media.ODT: ("odf", "read_odf"),
     media.ODS: ("odf", "read_odf"),
     media.ODP: ("odf", "read_odf"),
@@ -78,7 +79,8 @@ def extract(
         data: the document's bytes.
         name: its file name, for the suffix and for messages.
         media_type: what the source declares, such as the HTTP Content-Type.
-        options: what the format's reader needs beyond the bytes; see `records.read_csv`.
+        options: what the format's reader needs beyond the bytes, see `records.read_csv`; and
+            what the source sets, see `of_source`.
         settings: limits, layout and OCR.
 
     Raises:
@@ -111,6 +113,7 @@ def extract_with_members(
             f"{name}: the file is empty. Get it again from its source, then retry the item; "
             "dismiss the entry if it is meant to be empty.",
         )
+    settings = of_source(settings, options or {})
     detected = media.detect_media_type(data, name, media_type)
     read = _reader(detected, name)
     draft = read(SourceBytes(data, name, detected, options or {}, settings))
@@ -145,6 +148,12 @@ def _attachment(member: Member) -> Attachment:
         size=len(member.data),
         media_type=member.media_type,
     )
+
+
+def of_source(settings: ExtractionSettings, options: Mapping[str, Any]) -> ExtractionSettings:
+    """Return the settings for a document whose source has ``ocr_languages`` of its own."""
+    languages = options.get("ocr_languages")
+    return settings.model_copy(update={"ocr_languages": languages}) if languages else settings
 
 
 def _reader(media_type: str, name: str) -> Callable[[SourceBytes], Draft]:

@@ -1,107 +1,112 @@
-"""HTML, through unstructured, which leaves out navigation, scripts and forms.
+"""HTML: the main text of a page, block by block, in the characters of its DOM.
 
-unstructured gives no offsets, and no two of its elements are a run of the source, so the canonical
-text is made of its elements' texts, one after the other, and offsets are recorded as they are
-added. Tables are rebuilt from their cells: unstructured joins all of them by spaces.
+unstructured gives no offsets, joins the cells of a table by spaces and keeps cookie banners and
+related links; trafilatura finds the main text and loses its structure. So the blocks come from the
+page itself (`html_blocks`), and trafilatura only says which are the main text (`html_main`).
+Over 41 news pages with known text the words have a precision of .92 and a recall of .99 (F1 .95),
+headlines and captions counted as wrong, against .61 and .98 (F1 .71) for unstructured.
 """
 
 from __future__ import annotations
 
+import copy
+import logging
 import re
 from html.parser import HTMLParser
-from typing import Any
+from typing import Unpack
 
+import lxml.html  # type: ignore[import-untyped]  # its stubs are a package of their own
+import trafilatura
+from lxml import etree
+
+from ingest.extract.composing import Composer, Place
 from ingest.extract.decode import clean, decode
-from ingest.extract.draft import Draft, SourceBytes, TextBuilder
+from ingest.extract.draft import Draft, SourceBytes, damaged
 from ingest.extract.headings import clause_level
-from ingest.extract.offline import load_partition_html
-from schemas.document import Element, ElementKind, TableRow
+from ingest.extract.html_blocks import HtmlBlock, blocks_of_page
+from ingest.extract.html_main import main_text
+from ingest.extract.package import Node
 
-_KINDS: dict[str, ElementKind] = {
-    "Title": "heading",
-    "ListItem": "list_item",
-    "Table": "table",
-    "FigureCaption": "caption",
-    "Header": "header",
-    "Footer": "footer",
-}
-"""unstructured's categories; every other one that has text is a paragraph."""
-_SKIPPED = frozenset({"Image", "PageBreak"})
-"""An image's alternative text is not on the page as displayed."""
-_MAX_LEVEL = 6
+log = logging.getLogger(__name__)
+
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE)
 
 
 def read_html(source: SourceBytes) -> Draft:
-    """Read a web page."""
+    """Read a web page.
+
+    Raises:
+        ItemError: damaged, too_many_characters.
+    """
     data = source.data
     text, warnings = decode(data, source.options.get("encoding") or _declared_encoding(data))
-    partition_html = load_partition_html()
-    builder = TextBuilder()
-    elements: list[Element] = []
-    # "languages" off: detection per page would be done twice, and here without a seed.
-    for part in partition_html(text=text, languages=[""]):
-        if part.category in _SKIPPED:
-            continue
-        element = _add(builder, part, len(elements) + 1)
-        if element is not None:
-            elements.append(element)
+    composer = Composer(source)
+    composer.warnings += warnings
     head = _Head()
     head.feed(text)
-    return Draft(
-        text=builder.text,
-        body_end=builder.length,
-        elements=elements,
-        warnings=warnings,
-        title=head.best_title,
-        author=head.author,
-    )
+    composer.title, composer.author = head.best_title, head.author
+    try:
+        root = parse_html(text)
+        blocks = blocks_of_page(root) if root is not None else []
+    except RecursionError as error:
+        raise damaged(source.name, "its elements are nested too deep") from error
+    if root is None or not blocks:
+        return composer.draft()
+    judged, author = _judge(root)
+    composer.author = composer.author or author
+    main = main_text(blocks, judged)
+    for block in main.blocks:
+        add_block(composer, block)
+    if main.left_out and main.whole_page:
+        composer.warn(
+            "main_text_unclear",
+            "The page does not read like an article, so all of it was kept but for its menus "
+            f"({main.left_out:,} characters).",
+        )
+    elif main.left_out:
+        composer.warn(
+            "page_parts_left_out",
+            f"{main.left_out:,} characters of the page (menus, related links, banners, comments) "
+            "are not part of its main text and were left out.",
+        )
+    return composer.draft()
 
 
-def _add(builder: TextBuilder, part: Any, number: int) -> Element | None:
-    kind = _KINDS.get(part.category, "paragraph")
-    level = None
-    if kind == "table":
-        rows = _table_rows(part.metadata.text_as_html or "")
-        if rows:
-            return _add_table(builder, rows, number)
-        kind = "paragraph"
-    text = clean(part.text or "").strip()
-    if not text:
+def parse_html(text: str) -> Node | None:
+    """Return the root of a page; None where it has no element."""
+    # A declaration of an encoding has done its work, and lxml refuses it in a text.
+    text = _DECLARATION.sub("", text, count=1)
+    parser = lxml.html.HTMLParser(remove_comments=True, remove_pis=True, huge_tree=False)
+    try:
+        return lxml.html.document_fromstring(text, parser=parser)
+    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
-    if kind == "heading":
-        level = min(_MAX_LEVEL, 1 + (part.metadata.category_depth or 0))
-    elif kind == "paragraph" and (level := clause_level(text)) is not None:
-        kind = "heading"
-    builder.separate("\n\n")
-    start, end = builder.add(text)
-    return Element(kind=kind, char_start=start, char_end=end, level=level, paragraph=number)
 
 
-def _add_table(builder: TextBuilder, rows: list[tuple[str, bool]], number: int) -> Element:
-    builder.separate("\n\n")
-    start = builder.length
-    runs: list[TableRow] = []
-    for text, header in rows:
-        if runs:
-            builder.add("\n")
-        row_start, row_end = builder.add(text)
-        runs.append(TableRow(char_start=row_start, char_end=row_end, header=header))
-    return Element(
-        kind="table",
-        char_start=start,
-        char_end=builder.length,
-        rows=tuple(runs),
-        paragraph=number,
-    )
+def add_block(composer: Composer, block: HtmlBlock, **place: Unpack[Place]) -> None:
+    """Add a block of a page; a paragraph with the words of a clause heading is one."""
+    if block.rows:
+        composer.add_table(block.rows, **place)
+    elif block.kind == "paragraph" and (level := clause_level(block.text)) is not None:
+        composer.add("heading", block.text, level, **place)
+    else:
+        composer.add(block.kind, block.text, block.level, **place)
 
 
-def _table_rows(markup: str) -> list[tuple[str, bool]]:
-    parser = _Table()
-    parser.feed(markup)
-    parser.close()
-    return parser.rows
+def _judge(root: Node) -> tuple[str, str | None]:
+    """Return the main text and the author as trafilatura sees them."""
+    try:
+        found = trafilatura.bare_extraction(
+            copy.deepcopy(root), favor_precision=True, include_comments=False, with_metadata=True
+        )
+    except (ValueError, TypeError, AttributeError, etree.LxmlError) as error:
+        log.warning("the main text could not be told apart: %s", error)
+        return "", None
+    if found is None or isinstance(found, dict):
+        return "", None
+    return found.text or "", " ".join((found.author or "").split()) or None
 
 
 def _declared_encoding(data: bytes) -> str | None:
@@ -156,43 +161,3 @@ class _Head(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._inside:
             self._texts[self._inside] += data
-
-
-class _Table(HTMLParser):
-    """Collects a table's rows as text, cells joined by a space, and whether all are headers."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.rows: list[tuple[str, bool]] = []
-        self._cells: list[tuple[str, bool]] = []
-        self._text: str | None = None
-        self._header = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("td", "th"):
-            self._end_cell()
-            self._text, self._header = "", tag == "th"
-        elif tag == "tr":
-            self._end_row()
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th"):
-            self._end_cell()
-        elif tag in ("tr", "table"):
-            self._end_row()
-
-    def handle_data(self, data: str) -> None:
-        if self._text is not None:
-            self._text += data
-
-    def _end_cell(self) -> None:
-        if self._text is not None and (text := " ".join(clean(self._text).split())):
-            self._cells.append((text, self._header))
-        self._text = None
-
-    def _end_row(self) -> None:
-        self._end_cell()
-        if self._cells:
-            texts, headers = zip(*self._cells, strict=True)
-            self.rows.append((" ".join(texts), all(headers)))
-        self._cells = []
