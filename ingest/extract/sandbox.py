@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 _MAX_TASKS = 100
 """Documents that a worker reads before a new one takes its place: parsers leak."""
+_LAST_WORDS = 2_000
+"""Characters of a lost worker's standard error that are logged."""
 
 
 class ExtractJob(Model):
@@ -119,6 +121,7 @@ def extract_all(
             for done in as_completed(places):
                 yield _outcome(done, *places[done], settings)
                 shutil.rmtree(_members_folder(places[done][1]), ignore_errors=True)
+                _said(places[done][1]).unlink(missing_ok=True)
         finally:
             pool.stop()  # type: ignore[no-untyped-call]  # pebble leaves it unannotated
             pool.join()
@@ -156,6 +159,9 @@ def _work(job: ExtractJob, settings: ExtractionSettings, place: str) -> _Report:
 
     target = Path(place)
     target.with_suffix(".pid").write_text(str(os.getpid()))
+    # C libraries write what they think of a file to stderr, which belongs to the whole run.
+    with _said(target).open("wb") as said:
+        os.dup2(said.fileno(), 2)
     _limit_processor_time(settings)
     try:
         extraction, members = extract_with_members(
@@ -213,13 +219,26 @@ def _outcome(
             "MUNIMENT_EXTRACTION__LIMITS__MEMORY_BYTES, then run again.",
         ) from error
     code, message = _explain(error, job.name, settings)
-    log.warning("%s", message, exc_info=error)
+    log.warning("%s%s", message, _last_words(place), exc_info=error)
     return ExtractOutcome(key=job.key, error_code=code, error_message=message)
 
 
 def _members_folder(place: Path) -> Path:
     """Return where a worker leaves the files inside a document, by their numbers."""
     return place.with_suffix(".members")
+
+
+def _said(place: Path) -> Path:
+    """Return where a worker's standard error goes while it reads a document."""
+    return place.with_suffix(".stderr")
+
+
+def _last_words(place: Path) -> str:
+    with suppress(FileNotFoundError):
+        said = _said(place).read_text(encoding="utf-8", errors="replace").strip()
+        if said:
+            return f"\nIts process wrote: …{said[-_LAST_WORDS:]}"
+    return ""
 
 
 def _explain(error: BaseException, name: str, settings: ExtractionSettings) -> tuple[str, str]:

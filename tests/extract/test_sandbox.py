@@ -26,6 +26,7 @@ real = package.extract_with_members
 
 def extract(data, *, name, **more):
     if name.startswith("segfault"):
+        os.write(2, b"a library complains")
         os.kill(os.getpid(), signal.SIGSEGV)
     if name.startswith("abort"):
         os.abort()
@@ -105,7 +106,9 @@ def test_documents_of_all_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hostile")
-def test_each_hostile_document_costs_one_outcome(tmp_path: Path) -> None:
+def test_each_hostile_document_costs_one_outcome(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
     expected = {
         "segfault.pdf": "extraction_crashed",
         "abort.pdf": "extraction_crashed",
@@ -118,6 +121,8 @@ def test_each_hostile_document_costs_one_outcome(tmp_path: Path) -> None:
     for number in range(6):
         jobs.insert(2 * number, job(tmp_path, f"good{number}.txt", b"Good words."))
     outcomes = run(jobs, settings_of())
+    assert "a library complains" in caplog.text
+    assert "a library complains" not in capfd.readouterr().err
     for name, code in expected.items():
         outcome = outcomes.pop(name)
         assert outcome.error_code == code, name
