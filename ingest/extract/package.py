@@ -100,7 +100,13 @@ class Package:
             raise KeyError(name)
         try:
             return self._archive.open(self._parts[found])
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        except (
+            zipfile.BadZipFile,
+            NotImplementedError,
+            RuntimeError,
+            ValueError,
+            OSError,
+        ) as error:
             raise damaged(self._source.name, error) from error
 
     def read(self, name: str) -> bytes | None:
@@ -114,7 +120,7 @@ class Package:
         try:
             with self.open(name) as stream:
                 return stream.read()
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError) as error:
             raise damaged(self._source.name, f"{name}: {error}") from error
 
     def tree(self, name: str) -> Node | None:
