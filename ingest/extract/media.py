@@ -147,8 +147,7 @@ def extension_types(name: str) -> tuple[str, ...]:
 
 def _by_signature(data: bytes) -> str | None:
     head = data[:_HEAD]
-    # PDF 32000-1 §7.5.2 wants the header first; Adobe's readers take it within 1,024 bytes.
-    if b"%PDF-" in head[:1024]:
+    if head.startswith(b"%PDF-"):
         return PDF
     if head.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")):
         return TIFF
@@ -177,6 +176,10 @@ def _by_signature(data: bytes) -> str | None:
         return _ole_type(data)
     if head.startswith(b"{\\rtf"):
         return RTF
+    # PDF 32000-1 §7.5.2 wants the header first; Adobe's readers take it within 1,024 bytes. An
+    # archive may begin with a PDF just as well, so all others are asked first.
+    if b"%PDF-" in head[:1024]:
+        return PDF
     return _by_markup(head)
 
 
