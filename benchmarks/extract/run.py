@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- bench-extract: begin -->", "<!-- bench-extract: end -->"
 ENOUGH_COVERED = 0.05
 _QUICK_PAGES = 2
+_WIDTH = 160
 _PROFILED = 15
 
 Item = TypeVar("Item")
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.quick:
         options.pages = min(options.pages or _QUICK_PAGES, _QUICK_PAGES)
     machine = describe()
-    console = Console()
+    # A file or a pipe is given the room that the tables need.
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     for name, value in machine.items():
         console.print(f"{name}: {value}", highlight=False)
     progress = Progress(
