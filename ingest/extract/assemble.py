@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ingest.extract.blocks import Block, PageContent, PageWord, RowSpan
+from ingest.extract.blocks import Block, PageContent, RowSpan
 from ingest.extract.draft import Draft
-from ingest.extract.headings import numbered_depth, run_in_heading
+from ingest.extract.headings import RUN_IN_WORDS, numbered_depth, run_in_heading
 from ingest.extract.joins import Join, Joiner
 from ingest.extract.passages import Passage, mark_repeated_headers, passages_of
 from ingest.extract.roles import set_roles
 from ingest.extract.words import WordList
-from schemas.document import BEHIND_BODY, Element, TableCell, TableRow
+from schemas.document import BEHIND_BODY, Element, ElementKind, TableCell, TableRow
 
 _MAX_LEVEL = 6
 _MAX_TITLE = 300
@@ -42,118 +42,101 @@ def assemble(contents: list[PageContent]) -> Draft:
     )
     writer = _Writer(joiner)
     writer.write(passages_of(contents, joiner))
-    body_end = writer.length
+    body = len(writer.words.words)
     writer.write(
         Passage.of(block, content.page.number)
         for content in contents
         for block in content.blocks
         if block.kind in BEHIND_BODY
     )
+    text = writer.words.place()
     return Draft(
-        text=writer.text,
-        body_end=body_end,
+        text=text,
+        body_end=writer.words.ends[body - 1] if body else 0,
         pages=[content.page for content in contents],
         words=writer.words.build(),
-        elements=writer.elements,
+        elements=writer.elements(),
         warnings=[warning for content in contents for warning in content.warnings],
         title=_title(contents),
     )
 
 
+@dataclass(slots=True)
+class _Run:
+    """An element, as indexes of its words."""
+
+    kind: ElementKind
+    level: int | None
+    first: int
+    stop: int
+    rows: tuple[RowSpan, ...] = ()
+    lines: tuple[int, ...] = ()
+    """Of a table: the first word of each line."""
+
+
 class _Writer:
-    """Writes passages, and keeps count of where each word stands."""
+    """Writes passages, and keeps count of the words of each element."""
 
     def __init__(self, joiner: Joiner) -> None:
-        self.length = 0
         self.words = WordList()
-        self.elements: list[Element] = []
-        self._parts: list[str] = []
+        self._runs: list[_Run] = []
         self._joiner = joiner
         self._line = 0
-
-    @property
-    def text(self) -> str:
-        """All that was written."""
-        return "".join(self._parts)
 
     def write(self, passages: Iterable[Passage]) -> None:
         for passage in passages:
             self._passage(passage)
 
+    def elements(self) -> list[Element]:
+        """Return the elements, once the words are placed."""
+        starts, ends = self.words.starts, self.words.ends
+        return [
+            Element(
+                kind=run.kind,
+                char_start=starts[run.first],
+                char_end=ends[run.stop - 1],
+                level=run.level,
+                rows=self._rows(run),
+            )
+            for run in self._runs
+        ]
+
     def _passage(self, passage: Passage) -> None:
-        if self.length:
-            self._add("\n\n")
-        first = len(self.words.words)
+        words = self.words
+        if words.after:
+            words.after[-1] = "\n\n"
+        first = len(words.words)
         cell_ends = _cell_ends(passage.rows)
         # Where the cells of a table are not known, any line's end may be a cell's.
-        whole = passage.kind == "table" and not cell_ends
-        lines = passage.lines
-        # The first word of each line and row, as indexes of words.
+        joins = passage.kind != "table" or bool(cell_ends)
         starts: list[int] = []
-        for number, (page, line) in enumerate(lines):
-            starts.append(len(self.words.words))
-            last = line[-1]
-            following = lines[number + 1][1][0] if number + 1 < len(lines) else None
-            join = Join.NONE
-            cell_ended = whole or len(self.words.words) + len(line) - first in cell_ends
-            if following is not None and not cell_ended:
-                join = self._joiner.join(last.text, following.text)
-            self._words(line, page, broken=join is Join.BROKEN)
-            if following is not None and join is Join.NONE:
-                self._add("\n")
-        self._elements(passage, first, starts)
-
-    def _words(self, line: tuple[PageWord, ...], page: int, *, broken: bool) -> None:
-        words, position = self.words, self.length
-        texts = [word.text for word in line]
-        if broken:
-            words.bare.add(len(words.words) + len(line) - 1)
-            texts[-1] = texts[-1][:-1]
-        for text in texts:
-            words.starts.append(position)
-            position += len(text)
-            words.ends.append(position)
-            position += 1
-        words.words += line
-        words.pages += [page] * len(line)
-        words.lines += [self._line] * len(line)
-        self._line += 1
-        self._add(" ".join(texts))
-
-    def _add(self, text: str) -> None:
-        self._parts.append(text)
-        self.length += len(text)
-
-    def _elements(self, passage: Passage, first: int, lines: list[int]) -> None:
-        start, end = self.words.starts[first], self.words.ends[-1]
+        for page, line in passage.lines:
+            at = len(words.words)
+            if starts and joins and at - first not in cell_ends:
+                join = self._joiner.join(words.words[-1].text, line[0].text)
+                if join is not Join.NONE:
+                    words.go_on(broken=join is Join.BROKEN)
+            starts.append(at)
+            words.add(line, page, self._line)
+            self._line += 1
+        stop = len(words.words)
         if passage.kind in ("paragraph", "list_item"):
-            found = run_in_heading(word.text for _, line in passage.lines[:3] for word in line)
-            if found is not None and first + found[0] < len(self.words.words):
-                heading_end = self.words.ends[first + found[0] - 1]
-                self.elements.append(
-                    Element(kind="heading", char_start=start, char_end=heading_end, level=found[1])
-                )
-                start = self.words.starts[first + found[0]]
-        self.elements.append(
-            Element(
-                kind=passage.kind,
-                char_start=start,
-                char_end=end,
-                level=passage.level,
-                rows=self._rows(passage.rows, first, [*lines, len(self.words.words)]),
-                field=passage.blocks[0].field,
-            )
-        )
+            found = run_in_heading(words.texts[first : first + RUN_IN_WORDS])
+            if found is not None and first + found[0] < stop:
+                self._runs.append(_Run("heading", found[1], first, first + found[0]))
+                first += found[0]
+        rows = passage.rows
+        lines = (*starts, stop) if rows else ()
+        self._runs.append(_Run(passage.kind, passage.level, first, stop, rows, lines))
 
-    def _rows(
-        self, spans: tuple[RowSpan, ...], first: int, lines: list[int]
-    ) -> tuple[TableRow, ...]:
+    def _rows(self, run: _Run) -> tuple[TableRow, ...]:
         starts, ends = self.words.starts, self.words.ends
         rows: list[TableRow] = []
         line = 0
-        for number, span in enumerate(spans, start=1):
-            at = lines[line]
+        for number, span in enumerate(run.rows, start=1):
+            first, stop = run.lines[line], run.lines[line + span.lines]
             line += span.lines
+            at = first
             cells: list[TableCell] = []
             for cell in span.cells:
                 cells.append(
@@ -169,8 +152,8 @@ class _Writer:
                 at += cell.words
             rows.append(
                 TableRow(
-                    char_start=starts[lines[line - span.lines]],
-                    char_end=ends[lines[line] - 1],
+                    char_start=starts[first],
+                    char_end=ends[stop - 1],
                     header=span.header,
                     cells=tuple(cells),
                 )

@@ -220,6 +220,8 @@ class _Cutter:
         least = _GUTTER_HEIGHTS * self._height
         for index in lines:
             x0, _, x1, _ = self._boxes[index]
+            if all(x1 <= low or high <= x0 for low, high in gaps):
+                continue
             gaps = [
                 part
                 for low, high in gaps

@@ -21,8 +21,7 @@ Either party may …") is cut behind the heading (`run_in_heading`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Sequence
 
 _LABEL = re.compile(
     r"(?P<label>article|section|clause|part|schedule|exhibit|annex|appendix|attachment)"
@@ -40,14 +39,20 @@ _ABBREVIATION = re.compile(
     r"(?:inc|corp|co|ltd|nos?|mr|mrs|ms|dr|st|u\.s|jr|sr|l\.p|n\.a|vs|art|sec)\.", re.IGNORECASE
 )
 _COMPANY = re.compile(
-    r"\b(?:INC|LLC|L\.L\.C|L\.P|LLP|CORP|CORPORATION|LTD|LIMITED|COMPANY|N\.A|PLC|GMBH|S\.A|BANK)"
-    r"\b\W*$"
+    r"\b(?:INC|LLC|L\.L\.C|L?\.?P|LLP|CORP|CORPORATION|LTD|LIMITED|COMPANY|N\.A|PLC|GMBH|S\.A|BANK)"
+    r"\b\W*$",
+    re.IGNORECASE,
 )
-_NO_HEADING = re.compile(r"(?:BY|NAME|TITLE|DATE|DATED|AND|BETWEEN|PAGE|ATTEST|SIGNED)\b|[_\d$]{2}")
+_NO_HEADING = re.compile(
+    r"(?:BY|NAME|TITLE|DATE|DATED|AND|BETWEEN|PAGE|ATTEST|SIGNED)\b|[_\d$]{2}",
+    re.IGNORECASE,
+)
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _MAX_CHARACTERS = 90
 _MAX_WORDS = 10
 _MAX_LEVEL = 6
+RUN_IN_WORDS = _MAX_WORDS + 4
+"""So many words of a clause are enough to find the heading that runs into it."""
 
 
 def clause_level(line: str) -> int | None:
@@ -93,7 +98,7 @@ def is_capital_heading(line: str) -> bool:
     line = " ".join(line.split())
     if not line.isupper() or len(line) > _MAX_CHARACTERS or line[-1] in ",;-":
         return False
-    if _COMPANY.search(line) or _NO_HEADING.match(line) or "..." in line or "__" in line:
+    if is_name(line) or "..." in line or "__" in line:
         return False
     letters = sum(map(str.isalpha, line))
     return (
@@ -103,19 +108,24 @@ def is_capital_heading(line: str) -> bool:
     )
 
 
-def run_in_heading(words: Iterable[str]) -> tuple[int, int] | None:
+def is_name(line: str) -> bool:
+    """Say whether a line is a company's name, or belongs to a signature or an address."""
+    return bool(_COMPANY.search(line) or _NO_HEADING.match(line))
+
+
+def run_in_heading(words: Sequence[str]) -> tuple[int, int] | None:
     """Find the heading that a clause begins with: "7.2 Notice. Either party may …".
 
     A number, then a title like that of a heading, which ends in a full stop or colon, then a
     sentence.
 
     Args:
-        words: of the clause, in order; only the first few are looked at.
+        words: the first `RUN_IN_WORDS` of the clause.
 
     Returns:
         How many words the heading has, and its depth from 1; None where the clause has none.
     """
-    first = list(islice(words, _MAX_WORDS + 4))
+    first = words[:RUN_IN_WORDS]
     labelled = bool(first) and first[0].casefold() in _RUN_IN_LABELS
     at = 1 if labelled else 0
     number = _RUN_IN_NUMBER.fullmatch(first[at]) if at < len(first) else None

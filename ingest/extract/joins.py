@@ -25,6 +25,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
+from functools import cached_property
 
 
 def word_set(words: str) -> frozenset[str]:
@@ -35,7 +36,6 @@ def word_set(words: str) -> frozenset[str]:
 SOFT_HYPHEN = "\u00ad"
 HYPHENS = ("-", "\u2010", "\u2011", SOFT_HYPHEN)
 """Hyphen-minus, hyphen, non-breaking hyphen, soft hyphen (Unicode Standard §6.2, table 6-3)."""
-_LETTERS = re.compile(r"[^\W\d_]+")
 _LAST_PART = re.compile(r"[^\W\d_]+$")
 _FIRST_PART = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011'’][^\W\d_]+)*")
@@ -94,15 +94,22 @@ class Joiner:
         Args:
             texts: words as they stand in their lines, with punctuation.
         """
-        self._words: Counter[str] = Counter()
-        for text, count in Counter(texts).items():
-            if text[-1] in HYPHENS:
-                continue
-            for match in _WORD.finditer(text):
-                word = _plain(match[0])
-                self._words[word] += count
-                if "-" in word:
-                    self._words.update(dict.fromkeys(word.split("-"), count))
+        self._texts = texts
+
+    @cached_property
+    def _words(self) -> Counter[str]:
+        # Many a document breaks no word.
+        words: Counter[str] = Counter()
+        for text, count in Counter(self._texts).items():
+            if text.isalpha():
+                words[text.casefold()] += count
+            elif text[-1] not in HYPHENS:
+                for match in _WORD.finditer(text):
+                    word = _plain(match[0])
+                    words[word] += count
+                    if "-" in word:
+                        words.update(dict.fromkeys(word.split("-"), count))
+        return words
 
     def join(self, last: str, first: str) -> Join:
         """Return how ``last``, at the end of a line, goes together with ``first`` in the next."""
@@ -144,8 +151,3 @@ class Joiner:
 
 def _plain(word: str) -> str:
     return word.casefold().replace("\u2010", "-").replace("\u2011", "-")
-
-
-def without_hyphen(text: str) -> str:
-    """Return a word that was broken without the hyphen at its end."""
-    return text[:-1]

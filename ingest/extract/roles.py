@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from ingest.extract.blocks import Block, PageContent, line_text
-from ingest.extract.headings import clause_level, is_capital_heading
+from ingest.extract.headings import clause_level, is_capital_heading, is_name
 from ingest.extract.paragraphs import LIST_MARK
 from schemas.document import BEHIND_BODY
 
@@ -113,10 +113,14 @@ def _is_heading(block: Block, below: list[Block], body: float, *, bold: bool) ->
         return False
     if body and block.size < _SMALL * body:
         return False
+    if clause_level(text) is not None:
+        return bool(body) and block.bold and not bold
+    # In a table, a form or a signature, capitals and bold print are everywhere.
+    if is_name(text) or not any(map(_is_running, below)):
+        return False
     if body and block.bold and not bold:
-        return text[-1] != "." or clause_level(text) is not None
-    # Capitals head running text; in a form or a receipt they are everywhere.
-    return is_capital_heading(text) and any(map(_is_running, below))
+        return text[-1] != "."
+    return is_capital_heading(text)
 
 
 def _is_running_text(block: Block) -> bool:

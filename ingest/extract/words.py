@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import repeat
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, chain, repeat
+from operator import add
 from typing import Any
 
 from pydantic import BaseModel
 
-from ingest.extract.blocks import PageWord
+from ingest.extract.blocks import Line, PageWord
 from schemas.document import Word
 
 _FIELDS = set(Word.model_fields)
@@ -30,15 +31,47 @@ _BOX_KINDS = {"word", "line"}
 
 @dataclass(slots=True)
 class WordList:
-    """Words of one text in order, kept as columns until all are known."""
+    """Words of one text in order, with what follows each; kept as columns until all are known."""
 
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    words: list[PageWord] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    """As they stand in the text: without the hyphen where it broke a word."""
+    after: list[str] = field(default_factory=list)
+    """What separates each word from the next."""
     pages: list[int] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    words: list[PageWord] = field(default_factory=list)
-    bare: set[int] = field(default_factory=set)
-    """Indexes of the words that are in the text without the hyphen at their end."""
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    def add(self, line: Line, page: int, number: int) -> None:
+        """Append the words of a line, with its number and its page's; a newline follows."""
+        count = len(line)
+        self.words += line
+        self.texts += [word.text for word in line]
+        self.after += [" "] * (count - 1)
+        self.after.append("\n")
+        self.pages += [page] * count
+        self.lines += [number] * count
+
+    def go_on(self, *, broken: bool) -> None:
+        """Join the next word to the last one, whose hyphen goes if it ``broken`` the word."""
+        self.after[-1] = ""
+        if broken:
+            self.texts[-1] = self.texts[-1][:-1]
+            last = self.words[-1]
+            self.words[-1] = replace(last, box=last.bare_box or last.box)
+
+    def place(self) -> str:
+        """Find where each word starts and ends, and return the text."""
+        if not self.words:
+            return ""
+        self.after[-1] = ""
+        lengths = list(map(len, self.texts))
+        steps = map(add, lengths, map(len, self.after))
+        self.starts = list(accumulate(steps, initial=0))
+        self.starts.pop()
+        self.ends = list(map(add, self.starts, lengths))
+        return "".join(chain.from_iterable(zip(self.texts, self.after, strict=True)))
 
     def build(self) -> list[Word]:
         """Return the words of the contract, checked together and not one by one.
@@ -51,8 +84,6 @@ class WordList:
             ValueError: a value is outside what `Word` allows.
         """
         boxes = [word.box for word in self.words]
-        for index in self.bare:
-            boxes[index] = self.words[index].bare_box or boxes[index]
         confidences = [word.confidence for word in self.words]
         sources = [word.source for word in self.words]
         box_kinds = [word.box_kind for word in self.words]
