@@ -104,6 +104,8 @@ class _Story:
     lines: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     label: str = ""
+    listed: bool = False
+    """True where the paragraph belongs to a list, with a number or with a bullet."""
 
 
 @dataclass(slots=True)
@@ -125,9 +127,13 @@ class _State:
 @dataclass
 class _TableState:
     rows: list[Row] = field(default_factory=list)
+    edges: list[list[int]] = field(default_factory=list)
+    """For each row, the left edge of the first cell and the right edges of all, in twips."""
     cells: list[str] = field(default_factory=list)
     merges: list[str] = field(default_factory=list)
     """For each cell that the row defines: first, merged, above, or nothing."""
+    defined: list[int] = field(default_factory=list)
+    left: int = 0
     pending: str = ""
     header: bool = False
 
@@ -218,6 +224,7 @@ class _Reader:
             self._name_style(ended.style)
         if ended.target == "listtext" != self._state.target:
             self._state.story.label = _label(self._collected.pop("listtext", ""))
+            self._state.story.listed = True
 
     def _symbol(self, symbol: str) -> None:
         self._flush_bytes()
@@ -308,22 +315,30 @@ class _Reader:
             case "par" | "sect":
                 self._end_paragraph()
             case _:
-                self._table_word(word, state)
+                self._table_word(word, number or 0, state)
 
-    def _table_word(self, word: str, state: _State) -> None:
+    def _table_word(self, word: str, number: int, state: _State) -> None:
         table = self._table
         match word:
             case "trowd":
-                table.merges, table.pending, table.header = [], "", False
+                table.merges, table.defined, table.pending, table.header = [], [], "", False
+                table.left = 0
+            case "trleft":
+                table.left = number
             case "trhdr":
                 table.header = True
             case "clmgf" | "clmrg" | "clvmrg" | "clvmgf":
                 table.pending = word
             case "cellx":
                 table.merges.append(table.pending)
+                table.defined.append(number)
                 table.pending = ""
             case "nestcell":
                 self._add(" ")
+            case "cell" if state.story is not self._body:
+                self._add(" ")
+            case "row" if state.story is not self._body:
+                self._end_paragraph()
             case "nestrow":
                 self._add("\n")
             case "cell" if state.story is self._body:
@@ -376,7 +391,7 @@ class _Reader:
             story.parts, story.label = [], ""
             return
         self._end_table()
-        label = story.label
+        listed, story.listed = story.listed, False
         text = self._take(story)
         outline = self._outline
         if outline >= _BODY_TEXT:
@@ -386,7 +401,7 @@ class _Reader:
         elif (level := clause_level(text)) is not None:
             self._composer.add("heading", text, level)
         else:
-            self._composer.add("list_item" if label else "paragraph", text)
+            self._composer.add("list_item" if listed else "paragraph", text)
         self._composer.add("hidden", "".join(self._hidden))
         self._counts["hidden"] += len("".join(self._hidden).strip())
         self._hidden = []
@@ -403,25 +418,36 @@ class _Reader:
         table = self._table
         number = len(table.rows) + 1
         row = Row(header=table.header)
+        edges = [table.left, *table.defined]
+        while len(edges) <= len(table.cells):
+            edges.append(edges[-1] + 1)
         for index, text in enumerate(table.cells):
+            # Left and right edge, until all rows are known and give the columns.
+            left, right = edges[index], edges[index + 1]
             merge = table.merges[index] if index < len(table.merges) else ""
             if merge == "clmrg" and row.cells:
-                row.cells[-1].column_span += 1
+                row.cells[-1].column_span = right
             elif merge == "clvmrg":
                 for above in (cell for earlier in table.rows for cell in earlier.cells):
-                    if above.column == index + 1 and above.row + above.row_span == number:
+                    if above.column == left and above.row + above.row_span == number:
                         above.row_span += 1
             else:
-                row.cells.append(Cell(text, number, index + 1))
+                row.cells.append(Cell(text, number, left, column_span=right))
         table.rows.append(row)
+        table.edges.append(edges)
         table.cells = []
 
     def _end_table(self) -> None:
         if self._table.cells:
             self._end_row()
         rows, self._table.rows = self._table.rows, []
+        edges = sorted({edge for row in self._table.edges for edge in row})
+        self._table.edges = []
         for row in rows:
             row.header = row.header and len(rows) > 1
+            for cell in row.cells:
+                first, last = edges.index(cell.column), edges.index(cell.column_span)
+                cell.column, cell.column_span = first + 1, max(last - first, 1)
         self._composer.add_table(rows)
 
     def _name_style(self, style: int) -> None:
