@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import Protocol, TypeVar
 
@@ -134,7 +135,7 @@ def reading_order(
 
     Args:
         boxes: of the lines, in any unit.
-        words: gives the number of words with letters in a line.
+        words: gives the number of words in a line that begin with a letter.
         rightward: False where the columns follow one another to the left.
     """
     if not boxes:
@@ -153,7 +154,7 @@ class _Cutter:
         rightward: bool,
     ) -> None:
         self._boxes = boxes
-        self._words = words
+        self._words = cache(words)
         self._height = height
         self._rightward = rightward
 

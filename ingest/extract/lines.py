@@ -20,6 +20,10 @@ class Row:
     boxes: list[BoxTuple]
     """Of the parts."""
     box: BoxTuple
+    size: float
+    """Font size of the largest part in points."""
+    bold: bool
+    """True if every part is bold."""
 
     @property
     def words(self) -> Line:
@@ -32,16 +36,6 @@ class Row:
         )
         return tuple(word for index in order for word in self.parts[index].words)
 
-    @property
-    def size(self) -> float:
-        """Font size of the largest part in points."""
-        return max(part.size for part in self.parts)
-
-    @property
-    def bold(self) -> bool:
-        """True if every part is bold."""
-        return all(part.bold for part in self.parts)
-
 
 def visual_lines(parts: Sequence[TextLine]) -> list[Line]:
     """Join what stands side by side on one line, and order the lines from top to bottom.
@@ -52,24 +46,29 @@ def visual_lines(parts: Sequence[TextLine]) -> list[Line]:
     """
     if len(parts) == 1:
         return [parts[0].words]
-    boxes = [line_box(part.words) for part in parts]
-    if not all(part.horizontal for part in parts) or has_columns(parts, boxes):
+    if not all(part.horizontal for part in parts):
         return [part.words for part in parts]
-    return [row.words for row in rows_of(parts, boxes)]
+    boxes = [line_box(part.words) for part in parts]
+    rows = rows_of(parts, boxes)
+    if has_columns(rows):
+        return [part.words for part in parts]
+    return [row.words for row in rows]
 
 
 def rows_of(parts: Sequence[TextLine], boxes: Sequence[BoxTuple]) -> list[Row]:
     """Return the parts as rows from top to bottom."""
     rows: list[Row] = []
     for index in sorted(range(len(parts)), key=lambda index: boxes[index][1] + boxes[index][3]):
-        box = boxes[index]
-        if rows and _same_line(rows[-1], box):
+        part, box = parts[index], boxes[index]
+        if rows and box[1] < rows[-1].box[3] and _same_line(rows[-1], box):
             row = rows[-1]
-            row.parts.append(parts[index])
+            row.parts.append(part)
             row.boxes.append(box)
             row.box = bounds((row.box, box))
+            row.size = max(row.size, part.size)
+            row.bold = row.bold and part.bold
         else:
-            rows.append(Row([parts[index]], [box], box))
+            rows.append(Row([part], [box], box, part.size, part.bold))
     return rows
 
 
@@ -85,15 +84,14 @@ def reads_rightward(words: Line) -> bool:
     return len(words) < 2 or words[0].box[0] <= words[-1].box[0]
 
 
-def has_columns(parts: Sequence[TextLine], boxes: Sequence[BoxTuple]) -> bool:
+def has_columns(rows: Sequence[Row]) -> bool:
     """Say whether blocks of several lines stand side by side."""
-    if len(parts) < 4:
+    if sum(len(row.parts) > 1 for row in rows) < 2:
         return False
     blocks: dict[int, list[BoxTuple]] = {}
-    for part, box in zip(parts, boxes, strict=True):
-        blocks.setdefault(part.block, []).append(box)
-    if len(blocks) < 2:
-        return False
+    for row in rows:
+        for part, box in zip(row.parts, row.boxes, strict=True):
+            blocks.setdefault(part.block, []).append(box)
     tall = [bounds(run) for run in blocks.values() if len(run) > 1 and _stacked(run) >= 2]
     return any(
         (a[2] <= b[0] or b[2] <= a[0])

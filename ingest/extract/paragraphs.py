@@ -44,17 +44,18 @@ def paragraphs(lines: Sequence[TextLine]) -> list[Block]:
     rightward = sum(reads_rightward(line.words) for line in across) * 2 >= len(across)
     runs = reading_order(
         boxes,
-        lambda index: sum(any(map(str.isalpha, word.text)) for word in across[index].words),
+        lambda index: sum([word.text[0].isalpha() for word in across[index].words]),
         rightward=rightward,
     )
     blocks: list[Block] = []
     for run in _whole_columns(runs, boxes):
         parts, part_boxes = [across[index] for index in run], [boxes[index] for index in run]
-        if has_columns(parts, part_boxes):
+        rows = rows_of(parts, part_boxes)
+        if has_columns(rows):
             # They could not be told apart by place, so the file's order is the best there is.
             blocks += _by_block([across[index] for index in sorted(run)])
         else:
-            blocks += [_block(group) for group in _groups(rows_of(parts, part_boxes))]
+            blocks += [_block(group) for group in _groups(rows)]
     blocks += _by_block([line for line in lines if not line.horizontal])
     return blocks
 
