@@ -10,6 +10,8 @@ from schemas.base import Model, UtcDatetime
 from schemas.licence import Confidentiality, Identifier
 
 SourceKind = Literal["report", "crm", "news", "contract"]
+OcrLanguages = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\+[A-Za-z0-9_-]+)*$")]
+"""Tesseract's codes joined by "+", such as "eng+deu"."""
 
 
 class Access(Model):
@@ -51,6 +53,8 @@ class FilesSource(SourceBase):
     name_pattern: str | None = None
     """Regular expression on the file's path with named groups out of document, version_label,
     effective_from, title; used for what the manifest does not say."""
+    ocr_languages: OcrLanguages | None = None
+    """Languages of its scans; those of the settings where it is not given."""
 
 
 class CsvSource(SourceBase):
@@ -86,6 +90,8 @@ class FeedSource(SourceBase):
     timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
     retire_unlisted: bool = False
     """False, because an article that scrolled off its feed has not been withdrawn."""
+    ocr_languages: OcrLanguages | None = None
+    """Languages of scans that its entries link to; those of the settings where it is not given."""
 
 
 Source = Annotated[FilesSource | CsvSource | FeedSource, Field(discriminator="connector")]
@@ -116,7 +122,8 @@ class Item(Model):
     confidentiality: Confidentiality
     client_id: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    """What the extractor needs beyond the bytes, such as the text columns of a CRM record."""
+    """What the extractor needs beyond the bytes, such as the text columns of a CRM record, or the
+    languages of scans."""
 
     @model_validator(mode="after")
     def _confidential_items_name_their_client(self) -> Item:

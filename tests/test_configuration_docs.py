@@ -50,7 +50,7 @@ def test_every_yaml_example_is_valid() -> None:
     whole = [
         yaml.safe_load(block) for block in blocks if re.match(r"(sources|licences|  - )", block)
     ]
-    assert len(whole) == 5
+    assert len(whole) == 6
     for data in whole:
         if isinstance(data, dict) and "licences" in data:
             TypeAdapter(list[Licence]).validate_python(data["licences"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Protocol, get_args
+from typing import Any, Protocol, get_args
 
 from schemas.base import sha256_text
 from schemas.identity import encode_parts
 from schemas.licence import Confidentiality, Licence
-from schemas.source import Access, Item, Listing
+from schemas.source import Access, FeedSource, FilesSource, Item, Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,11 @@ def fingerprint(state: str, item: Item, licence: Licence) -> str:
         json.dumps(item.options, sort_keys=True, ensure_ascii=False),
     )
     return f"{state}:{sha256_text(described)[:16]}"
+
+
+def options_of(source: FilesSource | FeedSource) -> dict[str, Any]:
+    """Return what the extractor needs to know of the source itself."""
+    return {"ocr_languages": source.ocr_languages} if source.ocr_languages else {}
 
 
 def state_of(item: Item) -> str:

@@ -17,7 +17,7 @@ import feedparser  # type: ignore[import-untyped]  # feedparser ships no types
 
 from ingest.configuration import Configuration
 from ingest.errors import ConfigurationError, ItemError
-from ingest.sources.base import Fetched, fingerprint
+from ingest.sources.base import Fetched, fingerprint, options_of
 from ingest.sources.dates import feed_date
 from ingest.sources.entry_html import clean, entry_content, entry_page, plain_title
 from ingest.sources.location import Location, listing, passing, too_large, unavailable
@@ -165,6 +165,7 @@ class FeedConnector:
             licence_id=source.licence,
             confidentiality=source.access.confidentiality,
             client_id=source.access.client_id,
+            options=options_of(source),
         )
         mark = fingerprint(entry.state, item, self._licence)
         return item.model_copy(update={"fingerprint": mark})

@@ -12,7 +12,13 @@ from fsspec.utils import glob_translate  # type: ignore[import-untyped]  # fsspe
 
 from ingest.configuration import Configuration
 from ingest.errors import RetriableError
-from ingest.sources.base import Fetched, UnlistableError, fingerprint, resolve_access
+from ingest.sources.base import (
+    Fetched,
+    UnlistableError,
+    fingerprint,
+    options_of,
+    resolve_access,
+)
 from ingest.sources.dates import effective_date
 from ingest.sources.location import Location, listing, too_large, unavailable
 from ingest.sources.manifest import Manifest, key_of, read_manifest
@@ -211,6 +217,7 @@ class FilesConnector:
             licence_id=licence_id,
             confidentiality=confidentiality,
             client_id=client_id,
+            options=options_of(source),
         )
         mark = fingerprint(self._folder.state(path, info), item, licence)
         return item.model_copy(update={"fingerprint": mark})
