@@ -30,6 +30,11 @@ class Block:
     """Where the highest heading above starts; −1 before the first one. Names the top section."""
     row: str | None
     field: str | None
+    unit: str | None
+    """What no chunk mixes: the record, the sheet or the part that the block belongs to."""
+    slide: int | None
+    sheet: str | None
+    part: str | None
     paragraph: int
     """Number of the block in a format without pages."""
     rows: tuple[TableRow, ...]
@@ -107,6 +112,10 @@ def blocks_of(extraction: Extraction) -> list[Block]:
                 top=_top(above),
                 row=piece.row,
                 field=element.field if element else None,
+                unit=_unit(element, piece.row),
+                slide=element.slide if element else None,
+                sheet=element.sheet if element else None,
+                part=element.part if element else None,
                 paragraph=max(paragraph, 1),
                 rows=rows,
                 headers=tuple(takewhile(lambda row: row.header, rows)),
@@ -119,6 +128,12 @@ def _name(heading: str, media_type: str) -> str:
     """Return a heading as it names its section: on one line, without Markdown's marks."""
     name = " ".join(heading.split())
     return _MARKS.sub("", name) if media_type == "text/markdown" else name
+
+
+def _unit(element: Element | None, row: str | None) -> str | None:
+    if element is None or row is not None:
+        return row
+    return element.sheet if element.sheet is not None else element.part
 
 
 def _top(above: list[_Heading]) -> int:

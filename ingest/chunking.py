@@ -111,7 +111,7 @@ class _Evidence:
             # Headings belong to the text below them, so that text tells the section.
             section=next((b.path for b in blocks if not b.is_heading), blocks[-1].path),
             element_kinds=tuple(dict.fromkeys(block.kind for block in blocks)),
-            locator=None if paged else _locator(blocks),
+            locator=None if paged else _locator(blocks, span),
             context=self._context(start, blocks[0]),
             text_source=source,
             ocr_confidence=confidence,
@@ -177,11 +177,52 @@ def _boxes(words: Sequence[Word]) -> tuple[PageBox, ...]:
     )
 
 
-def _locator(blocks: Sequence[Block]) -> Locator:
+def _locator(blocks: Sequence[Block], span: Span) -> Locator:
     """Return where a chunk is in a format without pages: its record, or its paragraphs."""
     row = next((block.row for block in blocks if block.row is not None), None)
     if row is not None:
         return Locator(
             row=row, fields=tuple(block.field for block in blocks if block.field is not None)
         )
-    return Locator(paragraph_first=blocks[0].paragraph, paragraph_last=blocks[-1].paragraph)
+    slides = [block.slide for block in blocks if block.slide is not None]
+    return Locator(
+        paragraph_first=blocks[0].paragraph,
+        paragraph_last=blocks[-1].paragraph,
+        slide_first=min(slides, default=None),
+        slide_last=max(slides, default=None),
+        sheet=next((block.sheet for block in blocks if block.sheet is not None), None),
+        cells=_cells(blocks, span),
+        part=next((block.part for block in blocks if block.part is not None), None),
+    )
+
+
+def _cells(blocks: Sequence[Block], span: Span) -> str | None:
+    """Return the smallest range of a sheet that holds all cells of a chunk, such as "A3:F12"."""
+    cells = [
+        cell
+        for block in blocks
+        if block.sheet is not None
+        for row in block.rows[
+            bisect_right(block.rows, span[0], key=lambda row: row.char_end) : bisect_left(
+                block.rows, span[1], key=lambda row: row.char_start
+            )
+        ]
+        for cell in row.cells
+        if cell.char_start < span[1] and span[0] < cell.char_end
+    ]
+    if not cells:
+        return None
+    first = _column_name(min(cell.column for cell in cells))
+    last = _column_name(max(cell.column + cell.column_span - 1 for cell in cells))
+    top = min(cell.row for cell in cells)
+    bottom = max(cell.row + cell.row_span - 1 for cell in cells)
+    return f"{first}{top}" if (first, top) == (last, bottom) else f"{first}{top}:{last}{bottom}"
+
+
+def _column_name(number: int) -> str:
+    """Return the letters of a column: 1 is A, 27 is AA."""
+    name = ""
+    while number:
+        number, letter = divmod(number - 1, 26)
+        name = chr(ord("A") + letter) + name
+    return name

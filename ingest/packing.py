@@ -42,7 +42,7 @@ class _Group:
     first: int
     stop: int
     top: int
-    row: str | None
+    unit: str | None
     tokens: int
 
 
@@ -85,7 +85,8 @@ class Packer:
         """Return the sections, each that is too small joined with a neighbour.
 
         The neighbour after it in the same top section comes first, then the one before it there,
-        and only then the one after it in the next top section. Records are never joined.
+        and only then the one after it in the next top section. Records, sheets and parts are
+        never joined.
         """
         groups: list[_Group] = []
         for run in self._runs():
@@ -104,7 +105,8 @@ class Packer:
         return group.tokens < self._budget.least
 
     def _runs(self) -> list[_Group]:
-        """Return the sections: headings with what is below them, and the records of a table."""
+        """Return the sections: headings with what is below them, the records of a
+        table, sheets and parts."""
         runs: list[_Group] = []
         headed = False
         for index, block in enumerate(self._blocks):
@@ -113,11 +115,11 @@ class Packer:
             if (
                 last is None
                 or (block.is_heading and not headed)
-                or (block.row is not None and last.row is not None and block.row != last.row)
+                or (block.unit is not None and last.unit is not None and block.unit != last.unit)
             ):
-                runs.append(_Group(index, index + 1, block.top, block.row, tokens))
+                runs.append(_Group(index, index + 1, block.top, block.unit, tokens))
             else:
-                _extend(last, _Group(index, index + 1, block.top, block.row, tokens))
+                _extend(last, _Group(index, index + 1, block.top, block.unit, tokens))
                 # Of several headings in a row the last one names the section.
                 last.top = block.top if headed else last.top
             headed = block.is_heading
@@ -298,12 +300,12 @@ def _leads(blocks: list[Block]) -> list[int]:
 
 
 def _may_join(one: _Group, other: _Group) -> bool:
-    return one.row is None or other.row is None or one.row == other.row
+    return one.unit is None or other.unit is None or one.unit == other.unit
 
 
 def _extend(group: _Group, by: _Group) -> None:
     group.stop = by.stop
-    group.row = group.row if group.row is not None else by.row
+    group.unit = group.unit if group.unit is not None else by.unit
     group.tokens += by.tokens
 
 

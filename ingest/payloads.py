@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
+from ingest.fragments import PageText, with_fragment
 from ingest.version import PIPELINE_VERSION
 from schemas.chunk import Chunk, Locator
 from schemas.identity import chunk_id
@@ -11,8 +10,6 @@ from schemas.licence import Licence
 from schemas.payload import Payload
 from schemas.run import ExtractedVersion
 from schemas.source import Source
-
-_FRAGMENT_WORDS = 5
 
 
 def build_payload(
@@ -24,8 +21,11 @@ def build_payload(
     chunker_version: str,
     embedding_model: str,
     run_id: str,
+    page: PageText | None = None,
 ) -> Payload:
     """Return the payload of a staged point: complete but for when it is published.
+
+    ``page`` is the version's text where a browser shows it, for a link to the passage.
 
     Raises:
         pydantic.ValidationError: a term or a date is not what the schema demands.
@@ -59,7 +59,7 @@ def build_payload(
         char_end=chunk.char_end,
         section=chunk.section,
         element_kinds=chunk.element_kinds,
-        locator=_locator(chunk, item.uri),
+        locator=_locator(chunk, item.uri, page),
         licence_id=licence.id,
         attribution_required=licence.attribution_required,
         attribution_text=licence.attribution_text,
@@ -79,29 +79,10 @@ def build_payload(
     )
 
 
-def _locator(chunk: Chunk, uri: str) -> Locator | None:
+def _locator(chunk: Chunk, uri: str, page: PageText | None) -> Locator | None:
     """Add the link that opens a web page at the passage."""
-    if chunk.locator is None or not uri.startswith(("http://", "https://")):
+    if page is None or chunk.locator is None or not uri.startswith(("http://", "https://")):
         return chunk.locator
-    return chunk.locator.model_copy(update={"url": uri + text_fragment(chunk.text)})
-
-
-def text_fragment(text: str) -> str:
-    """Return the URL fragment that selects ``text`` on its page.
-
-    The form is ``#:~:text=start,end`` (WICG, URL Fragment Text Directives §3), with only the first
-    words where the text is short. A browser matches words, not offsets, so the fragment is a
-    convenience; the offsets remain the evidence.
-    """
-    first_block = text.split("\n\n", 1)[0].split()
-    last_block = text.rsplit("\n\n", 1)[-1].split()
-    start = _encode(" ".join(first_block[:_FRAGMENT_WORDS]))
-    if len(text.split()) <= 2 * _FRAGMENT_WORDS:
-        return f"#:~:text={start}"
-    return f"#:~:text={start},{_encode(' '.join(last_block[-_FRAGMENT_WORDS:]))}"
-
-
-def _encode(words: str) -> str:
-    # "-" separates the prefix and suffix terms of a text directive, so it is escaped like "," and
-    # "&", which quote() already escapes.
-    return quote(words, safe="").replace("-", "%2D")
+    directive = page.fragment(chunk.char_start, chunk.char_end)
+    url = uri if directive is None else with_fragment(uri, directive)
+    return chunk.locator.model_copy(update={"url": url})

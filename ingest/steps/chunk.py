@@ -6,6 +6,7 @@ from pydantic import ValidationError
 
 from ingest.chunking import CHUNKER_VERSION
 from ingest.errors import ItemError
+from ingest.fragments import SHOWN_BY_BROWSERS, PageText
 from ingest.payloads import build_payload
 from ingest.pipeline import Pipeline
 from ingest.steps.refusals import refuse
@@ -55,6 +56,7 @@ def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
             f"{item.source_key}: no text was found to index. If it is a scan, look at its pages; "
             "dismiss the entry if the document is meant to be empty.",
         )
+    page = PageText(extraction) if extraction.media_type in SHOWN_BY_BROWSERS else None
     try:
         records = [
             ChunkRecord(
@@ -66,6 +68,7 @@ def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
                     chunker_version=CHUNKER_VERSION,
                     embedding_model=pipeline.settings.embedding_model,
                     run_id=pipeline.run_id,
+                    page=page,
                 ),
                 tokens=chunk.tokens,
                 context=chunk.context,
