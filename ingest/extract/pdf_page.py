@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ingest.extract.blocks import Block, PageContent
+from ingest.extract.blocks import Block, PageContent, PageWord
 from ingest.extract.decode import clean
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.layout import Region, blocks_in_order, layout_regions
@@ -62,8 +62,9 @@ _GLANCE_DPI = 150.0
 _GLANCE_PIXELS = 8_000_000
 _LARGE_SHARE = 0.25
 """Smaller images are logos and stamps; their resolution says nothing about the page's."""
-_SURE_FIGURE = 60.0
-"""Mean confidence below which what was read in a figure is taken for lines and leaves."""
+_SURE_WORD = 50.0
+_LONG_WORD = 4
+"""Lines and leaves of a figure become short words of low confidence, seldom long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,7 @@ class PageReader:
         self._notes: tuple[Block, ...] = ()
         self._regions: list[Region] | None = None
         self._pending: list[_Pending] = []
+        self._dropped = 0
 
     # --- first half: in the thread of MuPDF ---------------------------------------------------
 
@@ -252,6 +254,11 @@ class PageReader:
                 scans += blocks
             else:
                 figures += self._figure(blocks)
+        if self._dropped:
+            self._warn(
+                "figure_text_dropped",
+                f"{self._dropped} words or signs in pictures were recognised too badly to keep.",
+            )
         return self._put_together(scans, figures, records)
 
     def _put_together(
@@ -272,7 +279,7 @@ class PageReader:
         blocks = placed(blocks, [*figures, *self._fields])
         blocks += _blocks([line for line in self._lines if line.watermark], "watermark")
         blocks += self._notes
-        blocks += _blocks(self._hidden, "hidden")
+        blocks += self._hidden_blocks()
         words = [word for block in blocks for line in block.lines for word in line]
         if not words:
             self._warn("page_without_text", "Neither a text layer nor OCR gave any words.")
@@ -289,6 +296,16 @@ class PageReader:
             recognitions=tuple(records),
         )
         return PageContent(page, blocks, self._regions is not None and not scans, self._warnings)
+
+    def _hidden_blocks(self) -> list[Block]:
+        if self._hidden:
+            how = ", ".join(sorted({line.hidden or "untrusted" for line in self._hidden}))
+            self._warn(
+                "hidden_text",
+                f"{_count(self._hidden):,} characters are in the file but not to be seen on the "
+                f"page ({how}); they are kept apart from the text.",
+            )
+        return _blocks(self._hidden, "hidden")
 
     def _settle(self, recognised: list[Block]) -> bool:
         """Say what becomes of a text layer that is not trusted; True if it is used after all."""
@@ -325,18 +342,13 @@ class PageReader:
     def _figure(self, blocks: list[Block]) -> list[Block]:
         """Return what was read in a figure as one block; nothing where it was no text."""
         lines = [line for block in blocks for line in block.lines]
-        if not lines:
-            return []
-        words = [word for line in lines for word in line]
-        confidence = mean_of_words(words)
-        if confidence is None or confidence < _SURE_FIGURE:
-            self._warn(
-                "figure_text_dropped",
-                f"{len(words)} words in a picture were recognised with a mean confidence of "
-                f"{confidence or 0:.0f} and left out.",
-            )
-            return []
-        return [Block(kind="caption", lines=tuple(lines))]
+        kept = [tuple(word for word in line if _is_sure(word)) for line in lines]
+        kept = [line for line in kept if line]
+        confidence = mean_of_words(word for line in kept for word in line)
+        if confidence is None or confidence < LOW_CONFIDENCE:
+            kept = []
+        self._dropped += sum(map(len, lines)) - sum(map(len, kept))
+        return [Block(kind="caption", lines=tuple(kept))] if kept else []
 
     def _known(self) -> list[BoxTuple]:
         """Return the boxes of the words that need no OCR."""
@@ -359,6 +371,11 @@ class PageReader:
         self._warnings.append(
             ExtractionWarning(code=code, message=clean(message), page=self._index + 1)
         )
+
+
+def _is_sure(word: PageWord) -> bool:
+    letters = sum(map(str.isalnum, word.text))
+    return letters >= _LONG_WORD or (letters > 0 and (word.confidence or 0) >= _SURE_WORD)
 
 
 def _is_known(box: BoxTuple, known: Sequence[BoxTuple]) -> bool:

@@ -12,6 +12,7 @@ from ingest.errors import ConfigurationError
 from ingest.extract.blocks import Block, Line, PageWord, clamp, line_text
 from ingest.extract.decode import clean
 from ingest.extract.headings import clause_level
+from ingest.extract.ocr_cache import FolderCache
 from ingest.extract.ocr_slots import shared_slots
 from ingest.settings import ExtractionSettings
 from ocr.engine import EngineUnavailableError, OcrWord
@@ -75,7 +76,8 @@ class Recogniser:
             _ = first.version  # says what is missing, before a page waits for it
         except EngineUnavailableError as error:
             raise ConfigurationError("ocr_unavailable", str(error)) from error
-        self._reader = PageRecogniser(first, second)
+        cache = FolderCache(settings.ocr_cache) if settings.ocr_cache else None
+        self._reader = PageRecogniser(first, second, cache)
         return self._reader
 
 

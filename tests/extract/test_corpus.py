@@ -55,9 +55,6 @@ REFUSED = {
     "pdf_nasty/r4-aes-user-password.pdf": "password_needed",
     "pdf_nasty/REDHAT-1531897-0.pdf": "no_pages",
     "feeds/atom_0.3.xml": "unsupported_format",
-    "office/page-breaks.docx": "unsupported_format",
-    "crm_csv/vodafone.xlsx": "unsupported_format",
-    "emails/fake-email.eml": "unsupported_format",
 }
 
 
