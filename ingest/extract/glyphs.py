@@ -67,7 +67,7 @@ def glyph_lines(
     """Yield block number, line and words for each line of MuPDF's "rawdict" blocks."""
     doubles = _Doubles()
     lines = [
-        (block["number"], line, *doubles.removed(_glyphs(line)))
+        (block["number"], line, *doubles.removed(_glyphs(line), _axis(line["dir"])[0]))
         for block in blocks
         for line in block["lines"]
     ]
@@ -106,17 +106,20 @@ class _Doubles:
     def __init__(self) -> None:
         self._cells: dict[tuple[str, int, int], list[Glyph]] = {}
 
-    def removed(self, glyphs: list[Glyph]) -> tuple[list[Glyph], bool]:
+    def removed(self, glyphs: list[Glyph], axis: int) -> tuple[list[Glyph], bool]:
         """Return the glyphs without those that repeat one, and whether there were any.
 
         The one that is repeated gets the hull of both.
         """
         kept: list[Glyph] = []
+        twin: Glyph | None = None
         for glyph in glyphs:
             if glyph.blank:
                 kept.append(glyph)
                 continue
-            twin = self._twin(glyph)
+            # What has no width of its own goes with the letter before it.
+            if _has_width(glyph, axis):
+                twin = self._twin(glyph)
             if twin is None:
                 kept.append(glyph)
             else:
@@ -137,8 +140,6 @@ class _Doubles:
 
 def _same_place(a: Glyph, b: Glyph) -> bool:
     reach = _SHIFT * max(a.size, b.size)
-    if any(_has_width(a, axis) != _has_width(b, axis) for axis in (0, 1)):
-        return False
     return 0.8 * a.size <= b.size <= 1.25 * a.size and all(
         abs(a.box[axis] - b.box[axis]) <= reach
         and min(a.box[axis + 2], b.box[axis + 2]) - max(a.box[axis], b.box[axis])

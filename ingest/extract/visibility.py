@@ -112,6 +112,7 @@ def _traced(
             covered[index] = max(covered.get(index, 0), order)
     reasons: dict[int, Hidden] = {}
     slack = np.array([_slack(line) for line in lines for _ in line.words])
+    sizes = np.array([line.size for line in lines for _ in line.words])
     unseen = np.isin(glyphs[:, 2], list(painting.unseen))
     for index in range(len(boxes)) if painting.unseen else covered:
         left, top = boxes[index, :2] - slack[index]
@@ -121,6 +122,9 @@ def _traced(
             & (glyphs[:, 0] <= right)
             & (top <= glyphs[:, 1])
             & (glyphs[:, 1] <= bottom)
+            # A watermark across the word has glyphs of another size.
+            & (glyphs[:, 3] > 0.5 * sizes[index])
+            & (glyphs[:, 3] < 1.5 * sizes[index])
         )
         orders = glyphs[of_word, 2]
         if not len(orders):
@@ -141,19 +145,19 @@ def _slack(line: TextLine) -> tuple[float, float]:
 
 
 def _trace(display: pymupdf.DisplayList) -> Floats:
-    """Return the middle of each glyph that is no blank, and the number of its operation."""
+    """Return each glyph that is no blank: its middle, the number of its operation, its size."""
     spans: list[dict[str, Any]] = []
     device = pymupdf.extra.JM_new_texttrace_device(spans)
     everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
     mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, mupdf.FzCookie())
     mupdf.fz_close_device(device)
     glyphs = [
-        ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, span["seqno"])
+        ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, span["seqno"], span["size"])
         for span in spans
         for code, _, _, box in span["chars"]
         if code != _BLANK
     ]
-    return np.array(glyphs, dtype=np.float64).reshape(-1, 3)
+    return np.array(glyphs, dtype=np.float64).reshape(-1, 4)
 
 
 def _clipped(boxes: Floats, display: pymupdf.DisplayList) -> list[int]:
@@ -200,9 +204,8 @@ def _like_background(
         for index in _inside(boxes, cover.box).tolist():
             background[index] = cover.colour
     unclear: set[int] = set()
-    if pale:
-        for shape in painting.shapes:
-            unclear.update(_inside(boxes, shape).tolist())
+    for shape in painting.shapes:
+        unclear.update(_inside(boxes, shape).tolist())
     found: list[int] = []
     doubtful: list[int] = []
     first = 0
@@ -212,10 +215,11 @@ def _like_background(
             continue
         for index in range(start, first):
             paper = background.get(index, _WHITE)
+            alike = paper is not None and _look_alike(colours[line.colour], paper)
             if paper is None or index in unclear:
-                if line.colour in pale:
+                if alike or line.colour in pale:
                     doubtful.append(index)
-            elif _look_alike(colours[line.colour], paper):
+            elif alike:
                 found.append(index)
     return found + _without_contrast(doubtful, boxes, display, *page)
 
@@ -243,10 +247,7 @@ def _without_contrast(
     """Return those of the words in whose boxes the rendered page is of one colour."""
     if not words or width * height * _ZOOM**2 > _MAX_PIXELS:
         return []
-    x0, y0, x1, y1 = hull(boxes[list(words)].tolist())
-    area = pymupdf.IRect(
-        *(int(side * _ZOOM) for side in (x0, y0)), int(x1 * _ZOOM) + 1, int(y1 * _ZOOM) + 1
-    )
+    area = pymupdf.Rect(*hull(boxes[list(words)].tolist()))
     pixels = display.get_pixmap(matrix=pymupdf.Matrix(_ZOOM, _ZOOM), alpha=0, clip=area)
     image = np.frombuffer(pixels.samples, np.uint8).reshape(pixels.height, pixels.width, pixels.n)
     plain = []
