@@ -22,7 +22,7 @@ from ingest.extract.faults import raise_if_memory
 from ingest.extract.painting import PageImage, read_painting
 from ingest.extract.text_line import Hidden, TextLine
 from ingest.extract.text_page import read_lines, text_page
-from ingest.extract.text_trust import is_unreadable, suspicion
+from ingest.extract.text_trust import is_unreadable, suspicion, unreadable_count
 from ingest.extract.visibility import split_by_visibility
 from ingest.extract.watermarks import mark_watermarks
 from ocr.mupdf import pymupdf
@@ -63,12 +63,12 @@ class TextLayer:
     @cached_property
     def characters(self) -> int:
         """Non-blank characters that the page shows."""
-        return sum(len(word.text) for line in self.lines for word in line.words)
+        return len(_text(self.lines))
 
     @cached_property
     def unreadable(self) -> int:
         """Those of them that are no character."""
-        return sum(is_unreadable(character) for character in _text(self.lines))
+        return unreadable_count(_text(self.lines))
 
     @cached_property
     def suspicion(self) -> float:
