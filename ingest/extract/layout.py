@@ -10,6 +10,7 @@ blocks become regions of their own, placed by position.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,7 +23,8 @@ from ingest.extract.headings import clause_level
 from ingest.extract.lines import bounds, visual_lines
 from ingest.extract.paragraphs import paragraphs
 from ingest.extract.tables import Grid, table_block
-from ingest.extract.text_layer import TextLine
+from ingest.extract.text_line import TextLine
+from ingest.extract.turns import Frame, Turn, main_turn
 from ocr.mupdf import pymupdf
 from schemas.document import BoxTuple, ElementKind
 
@@ -47,6 +49,7 @@ class Region:
     """A region of the displayed page."""
 
     box: BoxTuple
+    """In points; in the frame of the page's text, where that does not run to the right."""
     kind: ElementKind
     grid: Grid | None = None
     """Of a table."""
@@ -56,38 +59,58 @@ def layout_regions(page: pymupdf.Page) -> list[Region] | None:
     """Ask the layout model for the regions of ``page`` in reading order; None for huge pages."""
     if page.rect.width * page.rect.height > _MAX_PIXELS:
         return None
-    with _upright(page) as upright:
+    turn = _turn(page)
+    with _upright(page, turn) as upright:
         upright.get_layout(return_raw=True)
         groups: list[dict[str, Any]] | None = upright.layout_information
     if groups is None:
         raise ImportError("pymupdf.layout could not be imported")
-    return by_column([_region(group) for group in groups])
+    # The frame's origin is a corner of the displayed page; see `to_frame`.
+    left = -page.rect.width if turn == 180 else -page.rect.height if turn == 270 else 0.0
+    top = -page.rect.width if turn == 90 else -page.rect.height if turn == 180 else 0.0
+    return by_column([_region(group, left, top) for group in groups])
+
+
+def _turn(page: pymupdf.Page) -> Turn:
+    """Return in which direction most of the page's text runs as displayed."""
+    blocks = page.get_text("dict", flags=0)["blocks"]
+    return main_turn(
+        (
+            math.degrees(math.atan2(line["dir"][1], line["dir"][0])) + page.rotation,
+            sum(len(span["text"]) for span in line["spans"]),
+        )
+        for block in blocks
+        for line in block["lines"]
+    )
 
 
 @contextmanager
-def _upright(page: pymupdf.Page) -> Iterator[pymupdf.Page]:
-    """Give a page that looks like ``page`` as displayed but needs no /Rotate.
+def _upright(page: pymupdf.Page, turn: Turn) -> Iterator[pymupdf.Page]:
+    """Give a page that needs no /Rotate and looks like ``page``, turned so that text is upright.
 
     The model works in unrotated coordinates, where the text of a turned page runs up or down and
     looks like a table. Only the regions come from the copy; word boxes come from the page itself.
     """
     rotation = page.rotation
-    if rotation == 0:
+    if rotation == turn == 0:
         yield page
         return
     width, height = page.rect.width, page.rect.height
+    if turn in (90, 270):
+        width, height = height, width
     page.set_rotation(0)
     try:
         with pymupdf.open() as copy:
             upright = copy.new_page(width=width, height=height)
-            upright.show_pdf_page(upright.rect, page.parent, page.number, rotate=-rotation)
+            upright.show_pdf_page(upright.rect, page.parent, page.number, rotate=turn - rotation)
             yield upright
     finally:
         page.set_rotation(rotation)
 
 
-def _region(group: dict[str, Any]) -> Region:
+def _region(group: dict[str, Any], left: float, top: float) -> Region:
     x0, y0, x1, y1 = (float(side) for side in group["group_bbox"][:4])
+    x0, y0, x1, y1 = x0 + left, y0 + top, x1 + left, y1 + top
     kind = _KINDS.get(group["class_name"], "paragraph")
     prediction = group.get("table_grid")
     grid = None
@@ -100,7 +123,15 @@ def _region(group: dict[str, Any]) -> Region:
 
 
 def blocks_in_order(lines: Sequence[TextLine], regions: Iterable[Region] | None) -> list[Block]:
-    """Return the page's blocks in reading order; see `paragraphs` for pages without."""
+    """Return the page's blocks in reading order; see `paragraphs` for pages without regions."""
+    turn = main_turn((line.angle, sum(len(word.text) for word in line.words)) for line in lines)
+    if turn == 0:
+        return _blocks_in_order(lines, regions)
+    frame = Frame(lines, turn)
+    return [frame.restored(block) for block in _blocks_in_order(frame.lines, regions)]
+
+
+def _blocks_in_order(lines: Sequence[TextLine], regions: Iterable[Region] | None) -> list[Block]:
     if regions is None:
         return [part for block in paragraphs(lines) for part in split_headings(block)]
     placed = _place(lines, list(regions))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ingest.extract.blocks import Line, PageWord
-from ingest.extract.text_layer import TextLine
+from ingest.extract.text_line import TextLine
 from schemas.document import BoxTuple
 
 _SLACK = 1.0

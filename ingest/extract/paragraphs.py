@@ -16,7 +16,7 @@ from statistics import median
 from ingest.extract.blocks import Block, line_text
 from ingest.extract.columns import reading_order
 from ingest.extract.lines import Row, bounds, has_columns, line_box, reads_rightward, rows_of
-from ingest.extract.text_layer import TextLine
+from ingest.extract.text_line import TextLine
 from schemas.document import BoxTuple
 
 LIST_MARK = re.compile(
