@@ -1,11 +1,12 @@
 # make                 prepare this machine (does nothing if it is prepared)
 # make run             run the nightly DAG on examples/ into an embedded Qdrant
 # make test            lint, type-check and test
+# make test-fuzz       2,000 damaged files through the whole pipeline (ten minutes)
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test lint bench-extract lock clean
+.PHONY: setup run test test-fuzz lint bench-extract lock clean
 
 VENV := .venv/bin
 
@@ -19,6 +20,9 @@ run: setup
 
 test: lint
 	@$(VENV)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
+
+test-fuzz: setup
+	@MUNIMENT_FUZZ_FILES=2000 $(VENV)/python -m pytest tests/fuzz
 
 lint: setup
 	@$(VENV)/ruff format --check .
