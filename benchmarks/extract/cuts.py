@@ -12,6 +12,9 @@ A word passes where all three hold:
 - **whole**: of the ink that is connected to ink in the box, at most 2% of what the box holds lies
   outside by more than a pixel (a quarter of a point) and in no other word's box. A word that is cut
   off fails; letters that touch the line above do not.
+
+Words without ink of their own that lie on a picture are counted apart: they come from the text
+layer that someone else's OCR laid over a scan, and what they show are the picture's pixels.
 """
 
 # mypy: allow-untyped-calls
@@ -55,10 +58,13 @@ class CutScore:
     """Counts of words; they add up."""
 
     words: int = 0
+    """Without those on pictures."""
     passed: int = 0
     other_letters: int = 0
     no_ink: int = 0
     cut_off: int = 0
+    on_pictures: int = 0
+    """Words of a text layer over a scan, which are not checked."""
 
     def __add__(self, other: CutScore) -> CutScore:
         return CutScore(
@@ -84,7 +90,7 @@ def check_cuts(page: pymupdf.Page, words: Sequence[CutWord]) -> tuple[CutScore, 
 
     The page's text is taken away, so the page must not be used afterwards.
     """
-    letters = _letters(page)
+    letters, pictures = _letters(page), _pictures(page)
     ink = _text_ink(page)
     owner = _owners(words, ink.shape)
     labels: npt.NDArray[np.int32] = cv2.connectedComponents(ink, connectivity=8, ltype=cv2.CV_32S)[
@@ -95,6 +101,9 @@ def check_cuts(page: pymupdf.Page, words: Sequence[CutWord]) -> tuple[CutScore, 
         found = letters.inside(word.box)
         same = _same_letters(word, found, letters, words)
         inked, whole = _ink_of(word.box, number, ink, labels, owner)
+        if not inked and any(_covers(picture, word.box) for picture in pictures):
+            score += CutScore(on_pictures=1)
+            continue
         passed = same and inked and whole
         score += CutScore(1, passed, not same, not inked, not whole)
         if not passed:
@@ -105,6 +114,21 @@ def check_cuts(page: pymupdf.Page, words: Sequence[CutWord]) -> tuple[CutScore, 
             ]
             faults.append(f"{word.text!r} at {word.box}: {', '.join(filter(None, why))}")
     return score, faults
+
+
+def _pictures(page: pymupdf.Page) -> list[BoxTuple]:
+    """Return the boxes of the page's pictures in points of the displayed page."""
+    boxes: list[BoxTuple] = []
+    for info in page.get_image_info():
+        x0, y0, x1, y1 = info["bbox"]
+        (xa, ya), (xb, yb) = _displayed(page, x0, y0), _displayed(page, x1, y1)
+        boxes.append((min(xa, xb), min(ya, yb), max(xa, xb), max(ya, yb)))
+    return boxes
+
+
+def _covers(picture: BoxTuple, box: BoxTuple) -> bool:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    return picture[0] <= x <= picture[2] and picture[1] <= y <= picture[3]
 
 
 def _same_letters(

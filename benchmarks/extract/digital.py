@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 _PLAIN = ExtractionSettings(layout=False, ocr_figures=False, ocr_second_engine="none", workers=1)
 _LAID_OUT = _PLAIN.model_copy(update={"layout": True})
+_INK_FLAGS = pymupdf.TEXTFLAGS_WORDS | pymupdf.TEXT_ACCURATE_BBOXES
 _TIMES = 3
+_LAID_OUT_PAGES = 50
+"""The layout model takes a quarter of a second a page, so long files are left out."""
 _MAX_PIXELS = 60_000_000
 _ALL = 0.98
 OWN_PACKAGES = ("ingest", "ocr", "schemas")
@@ -51,6 +54,8 @@ class DigitalFile:
     """Words that did not read the same, and why."""
     bare: Spent | None = None
     """``get_text("words")``; None where the file has pages that are not digital."""
+    bare_ink: Spent | None = None
+    """The same with the boxes of the ink, which are what a citation needs."""
     whole: Spent | None = None
     """The whole extraction without the layout model."""
     laid_out: Spent | None = None
@@ -115,11 +120,14 @@ def _read_file(
     except ItemError as error:
         return DigitalFile(name, path.name, refused=error.code)
     score, count, faults = _cuts(data, path.name, extraction, cut_pages)
-    digital = all(page.text_source == "digital" for page in extraction.pages)
-    bare = whole = laid_out = None
+    digital = all(
+        page.text_source == "digital" and not page.recognitions for page in extraction.pages
+    )
+    bare = bare_ink = whole = laid_out = None
     if digital:
-        bare, whole = _times(data, path.name)
-        laid_out = _extracted(data, path.name, _LAID_OUT) if layout else None
+        bare, bare_ink, whole = _times(data, path.name)
+        if layout and len(extraction.pages) <= _LAID_OUT_PAGES:
+            laid_out = _extracted(data, path.name, _LAID_OUT)
         with profile.profiler:
             extract(data, name=path.name, settings=_PLAIN)
     return DigitalFile(
@@ -131,26 +139,29 @@ def _read_file(
         cut_pages=count,
         faults=tuple(faults),
         bare=bare,
+        bare_ink=bare_ink,
         whole=whole,
         laid_out=laid_out,
     )
 
 
-def _times(data: bytes, name: str) -> tuple[Spent, Spent]:
+def _times(data: bytes, name: str) -> tuple[Spent, Spent, Spent]:
     """Return the best of some times of each, taken in turns."""
-    bare: list[Spent] = []
-    whole: list[Spent] = []
-    for _ in range(_TIMES):
-        bare.append(_words(data))
-        whole.append(_extracted(data, name, _PLAIN))
-    return min(bare, key=lambda spent: spent.cpu), min(whole, key=lambda spent: spent.cpu)
+    rounds = [
+        (_words(data), _words(data, flags=_INK_FLAGS), _extracted(data, name, _PLAIN))
+        for _ in range(_TIMES)
+    ]
+    bare, bare_ink, whole = (
+        min(times, key=lambda spent: spent.cpu) for times in zip(*rounds, strict=True)
+    )
+    return bare, bare_ink, whole
 
 
-def _words(data: bytes) -> Spent:
+def _words(data: bytes, **flags: int) -> Spent:
     started = Spent.now()
     with pymupdf.open(stream=data, filetype="pdf") as document:
         for page in document:
-            page.get_text("words")
+            page.get_text("words", **flags)
     return Spent.now() - started
 
 
@@ -164,7 +175,8 @@ def _cuts(
     data: bytes, name: str, extraction: Extraction, most: int
 ) -> tuple[CutScore, int, list[str]]:
     """Cut out the digital words of the first pages that have any."""
-    hidden = [element for element in extraction.elements if element.kind == "hidden"]
+    # Neither is shown on the page.
+    unseen = [e for e in extraction.elements if e.kind in ("hidden", "annotation")]
     score, count, faults = CutScore(), 0, list[str]()
     with pymupdf.open(stream=data, filetype="pdf") as document:
         document.bake()
@@ -174,7 +186,7 @@ def _cuts(
                 for word in extraction.words
                 if word.page == page.number
                 and word.source == "digital"
-                and not any(e.char_start <= word.char_start < e.char_end for e in hidden)
+                and not any(e.char_start <= word.char_start < e.char_end for e in unseen)
             ]
             too_large = page.width * page.height * (DPI / 72) ** 2 > _MAX_PIXELS
             if not words or too_large or count == most:
