@@ -255,9 +255,9 @@ def digital_tables(files: Sequence[DigitalFile]) -> list[Table]:
                 "with layout ms",
             ),
             tuple(cost),
-            "Processor time of a page, best of three; files whose pages are all digital and need no "
-            "OCR. Of ink: the same words with the boxes of their ink. Ratio: extraction to words, at "
-            "most 2 is wanted.",
+            "Processor time of a page, best of three; files whose pages are all digital and need "
+            "no OCR. Of ink: the same words with the boxes of their ink. Ratio: extraction to "
+            "words, at most 2 is wanted.",
         ),
         Table(
             "Digital words cut from the page at their boxes",
@@ -272,9 +272,9 @@ def digital_tables(files: Sequence[DigitalFile]) -> list[Table]:
                 "on pictures",
             ),
             tuple(boxes),
-            "Words that fail in more than one way are counted in each; 100% is wanted. On pictures, "
-            "and not among the words: those of a text layer over a scan, which have no ink of their "
-            "own.",
+            "Words that fail in more than one way are counted in each; 100% is wanted. On "
+            "pictures, and not among the words: those of a text layer over a scan, which have no "
+            "ink of their own.",
         ),
     ]
     return [table for table in tables if table.rows]
