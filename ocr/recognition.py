@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from ocr.engine import OcrEngine, OcrWord, mean_confidence
-from schemas.document import OcrAttempt, Recognition
+from ocr.attempts import Attempt, How, Subject
+from ocr.engine import EngineUnavailableError, OcrEngine, OcrError, OcrWord
+from ocr.stored_reading import cache_key, decode_reading, encode_reading
+from schemas.document import Recognition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +18,21 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from schemas.document import BoxTuple
+
+log = logging.getLogger(__name__)
+
+_RULES = "1"
+"""Part of the cache's keys; to be changed with anything that changes what a reading will be."""
+_FIRST = How()
+_SECOND = How(enlarge=False, even_paper=False)
+_AGAIN = (
+    How(threshold="sauvola"),
+    How(segmentation="sparse"),
+    How(segmentation="block"),
+)
+"""What the first engine tries where its first reading was not enough and there is no second."""
+_UPRIGHT_CONFIDENCE = 56.0
+"""Upright pages that could be read at all had a mean of this or more, turned ones of 47 or less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +83,108 @@ class PageRecogniser:
             OcrError: no engine could read it.
             EngineUnavailableError: the first engine or a language is not installed.
         """
-        words = self._first.recognise(image, round(dpi))
-        attempt = _attempt(self._first, "page", words)
+        digest = _image_sha256(image)
+        key = None
+        if self._cache is not None:
+            engines = [self._first] + ([self._second] if self._second else [])
+            key = cache_key(digest, dpi, engines, _RULES)
+            stored = self._cache.get(key)
+            found = None if stored is None else decode_reading(stored, box)
+            if found is not None:
+                return Reading(*found)
+        reading = self._read(image, dpi, box, digest)
+        if self._cache is not None and key is not None:
+            self._cache.put(key, encode_reading(reading.words, reading.record))
+        return reading
+
+    def _read(self, image: Image, dpi: float, box: BoxTuple, digest: str) -> Reading:
+        subject = Subject(image, dpi)
+        attempts = self._upright(subject)
+        first = chosen = _best(attempts)
+        if not first.enough:
+            attempts += self._again(subject, first)
+            chosen = _best(attempts)
+            joined = _joined(subject, chosen, attempts)
+            if joined is not chosen:
+                attempts.append(joined)
+                chosen = joined
+        level = subject.level(chosen.turn)
         record = Recognition(
             box=box,
-            image_sha256=hashlib.sha256(image.tobytes()).hexdigest(),
+            image_sha256=digest,
             dpi=dpi,
-            attempts=(attempt,),
-            chosen=0,
+            turn=chosen.turn,
+            skew=round(level.skew, 3),
+            attempts=tuple(attempt.record for attempt in attempts),
+            chosen=attempts.index(chosen),
+            reasons=_reasons(first),
+            flagged=not chosen.enough,
         )
+        words = (replace(word, box=level.to_displayed(word.box)) for word in chosen.words)
         return Reading(tuple(words), record)
 
+    def _upright(self, subject: Subject) -> list[Attempt]:
+        """Read the image once, and in other turns where it seems to have been the wrong one."""
+        orientation = subject.orientation
+        try:
+            attempts = [subject.attempt(self._first, _FIRST, orientation.turn)]
+        except OcrError as error:
+            if self._second is None or isinstance(error, EngineUnavailableError):
+                raise
+            return [subject.attempt(self._second, _SECOND, orientation.turn)]
+        for turn in orientation.alternatives:
+            if any(_stands(attempt) for attempt in attempts):
+                break
+            attempts.append(subject.attempt(self._first, _FIRST, turn))
+        return attempts
 
-def _attempt(engine: OcrEngine, how: str, words: Sequence[OcrWord]) -> OcrAttempt:
-    return OcrAttempt(
-        engine=f"{engine.name} {engine.version}",
-        how=how,
-        words=len(words),
-        confidence=mean_confidence(list(words)),
-        uncovered_ink=0.0,
-        score=sum(word.confidence * len(word.text) for word in words),
-    )
+    def _again(self, subject: Subject, first: Attempt) -> list[Attempt]:
+        """Read the image in other ways until one is enough."""
+        if self._second is not None:
+            try:
+                return [subject.attempt(self._second, _SECOND, first.turn)]
+            except OcrError as error:
+                log.warning("%s is not used for an image: %s", self._second.name, error)
+        attempts: list[Attempt] = []
+        for how in _AGAIN:
+            attempts.append(subject.attempt(self._first, how, first.turn))
+            if attempts[-1].enough:
+                break
+        return attempts
+
+
+def _image_sha256(image: Image) -> str:
+    """Return the SHA-256 of the size and the pixels."""
+    digest = hashlib.sha256(f"{image.mode} {image.width} {image.height} ".encode())
+    digest.update(image.tobytes())
+    return digest.hexdigest()
+
+
+def _stands(attempt: Attempt) -> bool:
+    """Say whether a reading is of an image that stands upright, or has nothing to be read."""
+    confidence = attempt.record.confidence
+    return confidence is None or confidence >= _UPRIGHT_CONFIDENCE
+
+
+def _best(attempts: Sequence[Attempt]) -> Attempt:
+    """Return the attempt with the highest score, the earliest of equal ones."""
+    return max(attempts, key=lambda attempt: attempt.record.score)
+
+
+def _joined(subject: Subject, chosen: Attempt, attempts: Sequence[Attempt]) -> Attempt:
+    """Return the chosen attempt with words that only others found, while text is missing."""
+    joined = chosen
+    for other in sorted(attempts, key=lambda attempt: -attempt.record.score):
+        if not joined.covered and other is not chosen and other.turn == chosen.turn:
+            joined = subject.joined(joined, other)
+    return joined
+
+
+def _reasons(attempt: Attempt) -> tuple[Literal["low_confidence", "uncovered_ink"], ...]:
+    """Say why an attempt is not enough."""
+    reasons: list[Literal["low_confidence", "uncovered_ink"]] = []
+    if not attempt.sure:
+        reasons.append("low_confidence")
+    if not attempt.covered:
+        reasons.append("uncovered_ink")
+    return tuple(reasons)

@@ -94,6 +94,16 @@ class Transform:
         top, bottom = _inside(top, bottom, self.height)
         return left, top, right, bottom
 
+    def unscaled(self, box: PixelBox) -> PixelBox:
+        """Map a box from the image that was read to what it would have been without scaling."""
+        if self.scale == 1:
+            return box
+        width, height = self.width, self.height
+        if self.turn in (90, 270):
+            width, height = height, width
+        across, down = width / self._scaled[0], height / self._scaled[1]
+        return box[0] * across, box[1] * down, box[2] * across, box[3] * down
+
     def to_read(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map points, shape (n, 2), from the displayed image to the one that is read."""
         mapped: NDArray[np.float64] = points @ self._matrix[:2, :2].T + self._matrix[:2, 2]
