@@ -3,7 +3,9 @@
 The form is ``#:~:text=[prefix-,]start[,end][,-suffix]``. A browser looks for the first place where
 the words stand, whatever their case and accents, and takes no term that runs over the end of a
 block. So the terms here are words of one block each, longer or with the words around them where
-the same ones stand earlier on the page. A browser matches words, not offsets: the fragment is a
+the same ones stand earlier on the page. Of a passage that begins with a repeated block a later
+part is shown; one whose neighbours are all repeated with it cannot be told from the first of its
+kind, which the browser then shows. A browser matches words, not offsets: the fragment is a
 convenience, the offsets remain the evidence.
 """
 
@@ -26,6 +28,7 @@ _BLANKS = re.compile(r"\s+")
 _ITEM_NUMBER = re.compile(r"(?:\d{1,6}|[a-z]{1,3}|[ivxlcdm]{1,15})\.\s+", re.IGNORECASE)
 _WHOLE = 12
 """A passage of at most so many words in one block is given in full."""
+_WHOLE_IF_REPEATED = 60
 _LENGTHS = (5, 8, 12, 20)
 _CONTEXTS = (3, 6, 12)
 _SEARCHED = 3_000_000
@@ -83,14 +86,23 @@ class PageText:
             return None
         unit, words = pieces[0]
         if len(pieces) == 1 and len(words) <= _WHOLE:
-            term = self._term(unit, words)
-            prefix = self._prefix(term)
-            found = self._find(term.folded, 0, prefix=_folded(prefix))
-            suffix = None if found == term.at else self._suffix(term, 0, prefix)
-            return _directive(prefix, self._shown(term), None, suffix)
+            return self._whole(self._term(unit, words))
         opening, prefix = self._opening(unit, words)
+        if not self._is_found(opening, prefix):
+            if len(pieces) == 1 and len(words) <= _WHOLE_IF_REPEATED:
+                # Words behind the passage can only tell it apart if it is one term.
+                return self._whole(self._term(unit, words))
+            # Better a part of the passage than the same words elsewhere.
+            later = (self._opening(*piece) for piece in pieces[1:])
+            found = ((term, words) for term, words in later if self._is_found(term, words))
+            opening, prefix = next(found, (opening, prefix))
         closing, suffix = self._closing(*pieces[-1], opening)
         return _directive(prefix, self._shown(opening), closing, suffix)
+
+    def _whole(self, term: _Term) -> str:
+        prefix = self._prefix(term)
+        suffix = None if self._is_found(term, prefix) else self._suffix(term, 0, prefix)
+        return _directive(prefix, self._shown(term), None, suffix)
 
     # --- terms -------------------------------------------------------------------------------
 
@@ -117,6 +129,9 @@ class PageText:
                 return self._shown(term), None
         term = self._term(unit, words[-_LENGTHS[0] :])
         return self._shown(term), self._suffix(term, opening.end, None)
+
+    def _is_found(self, term: _Term, prefix: str | None) -> bool:
+        return self._find(term.folded, 0, prefix=_folded(prefix)) == term.at
 
     def _prefix(self, term: _Term) -> str | None:
         """Return the words before ``term`` that tell it from the same words earlier on the page."""
