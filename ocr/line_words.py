@@ -29,6 +29,9 @@ _EDGE = 0.22
 the line above or below."""
 _RULE_LENGTH, _RULE_THICKNESS = 2.0, 0.15
 """Ink longer and thinner than this, in heights of the line, is a ruled line."""
+_FRAME_HEIGHT = 0.6
+"""Thin ink at the picture's left or right edge and of this height at least is the side of a frame;
+letters keep a distance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,11 @@ def _letters(picture: Grey) -> npt.NDArray[np.bool_]:
     if 2 * int(dark.sum()) > dark.size:
         # There is more paper than ink, so these are light letters.
         dark = 1 - dark
+    length = round(_RULE_LENGTH * height)
+    if length <= width:
+        # Rules may touch letters, and one another, so they are taken out before what is connected.
+        rules = cv2.morphologyEx(dark, cv2.MORPH_OPEN, np.ones((1, length), np.uint8))
+        dark = cv2.subtract(dark, rules)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(dark.astype(np.uint8))
     wide, high, area = (
         stats[:, column] for column in (cv2.CC_STAT_WIDTH, cv2.CC_STAT_HEIGHT, cv2.CC_STAT_AREA)
@@ -154,12 +162,8 @@ def _letters(picture: Grey) -> npt.NDArray[np.bool_]:
     rule = (wide > _RULE_LENGTH * height) & (high < _RULE_THICKNESS * height)
     above = (top == 0) & (bottom < _EDGE * height)
     below = (bottom == height) & (top > (1 - _EDGE) * height)
-    frame = (
-        (top == 0)
-        & (bottom == height)
-        & ((left == 0) | (right == width))
-        & (wide < _RULE_THICKNESS * height)
-    )
+    side = (left == 0) | (right == width)
+    frame = side & (wide < _RULE_THICKNESS * height) & (high > _FRAME_HEIGHT * height)
     keep = ~(dirt | rule | above | below | frame)
     keep[0] = False
     kept: npt.NDArray[np.bool_] = keep[labels]

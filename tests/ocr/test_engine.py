@@ -4,57 +4,37 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 import ocr
-from ocr.engine import EngineUnavailableError, OcrEngine, OcrError, OcrWord, mean_confidence
+from ocr.engine import EngineUnavailableError, OcrError, OcrWord, mean_confidence
 from ocr.tesseract import TesseractEngine
-
-
-def words_image(dpi: int = 200) -> Image.Image:
-    image = Image.new("L", (800, 300), 255)
-    pen = ImageDraw.Draw(image)
-    font = ImageFont.load_default(size=40)
-    pen.text((60, 50), "Either party may", font=font, fill=0)
-    pen.text((60, 110), "terminate by notice.", font=font, fill=0)
-    return image
+from ocr.tesseract_data import data_folder, languages_in, words_of_table
+from ocr.tesserocr_engine import TesserocrEngine
 
 
 def word(text: str, confidence: float) -> OcrWord:
     return OcrWord(text, (0, 0, 1, 1), confidence, 1, 1, 1)
 
 
-def test_words_come_in_reading_order_with_their_places() -> None:
-    engine: OcrEngine = TesseractEngine("eng")
-    assert engine.name == "tesseract"
-    assert engine.version[0].isdigit()
-    words = engine.recognise(words_image(), 200)
-    assert [w.text for w in words] == ["Either", "party", "may", "terminate", "by", "notice."]
-    assert [w.line for w in words] == [words[0].line] * 3 + [words[3].line] * 3
-    assert words[0].line != words[3].line or words[0].paragraph != words[3].paragraph
-    for found in words:
-        x0, y0, x1, y1 = found.box
-        assert 0 <= x0 < x1 <= 800
-        assert 0 <= y0 < y1 <= 300
-        assert 0 <= found.confidence <= 100
-    assert words[0].box[0] == pytest.approx(62, abs=6)
-
-
-def test_a_blank_image_has_no_words() -> None:
-    assert TesseractEngine().recognise(Image.new("L", (200, 100), 255), 100) == []
-
-
-@pytest.mark.parametrize(
-    ("languages", "package"),
-    [("eng+xyz", "tesseract-ocr-xyz"), ("chi_sim_vert", "tesseract-ocr-chi-sim-vert")],
+TABLE = (
+    "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
+    "4\t1\t2\t3\t4\t0\t10\t20\t90\t30\t-1\t\n"
+    "5\t1\t2\t3\t4\t1\t10\t20\t30\t15\t96.5\tsay\n"
+    '5\t1\t2\t3\t4\t2\t50\t20\t30\t15\t101\t"no\tor yes\n'
+    "5\t1\t2\t3\t4\t3\t90\t20\t30\t15\t0\t \n"
 )
-def test_a_missing_language_names_its_package(languages: str, package: str) -> None:
-    with pytest.raises(EngineUnavailableError) as caught:
-        TesseractEngine(languages).recognise(words_image(), 200)
-    assert f"apt-get install {package}" in str(caught.value)
+
+
+def test_words_of_a_table() -> None:
+    """Quotation marks and even tabs are text; rows of other levels and blank words are no words."""
+    assert words_of_table(TABLE) == [
+        OcrWord("say", (10, 20, 40, 35), 96.5, 2, 3, 4),
+        OcrWord('"nooryes', (50, 20, 80, 35), 100, 2, 3, 4),
+    ]
+    assert words_of_table("") == []
 
 
 def test_a_missing_tesseract_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,22 +42,60 @@ def test_a_missing_tesseract_names_its_package(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", "/no/such/tesseract")
     with pytest.raises(EngineUnavailableError) as caught:
-        TesseractEngine("eng").recognise(words_image(), 200)
+        TesseractEngine("eng").recognise(Image.new("L", (100, 100), 255), 200)
     assert "apt-get install tesseract-ocr tesseract-ocr-eng" in str(caught.value)
 
 
-@pytest.mark.parametrize(("said", "expected"), [("std::bad_alloc", MemoryError), ("?", OcrError)])
-def test_failures_of_the_engine(
-    said: str, expected: type[Exception], monkeypatch: pytest.MonkeyPatch
+def test_a_tesseract_process_uses_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import pytesseract
 
-    def fail(*_: Any, **__: Any) -> None:
-        raise pytesseract.TesseractError(1, said)
+    script = tmp_path / "tesseract"
+    script.write_text(
+        "#!/bin/sh\n"
+        'case "$1" in\n'
+        "  --version) echo tesseract 5.3.0;;\n"
+        "  --list-langs) echo 'List of available languages (1):'; echo eng;;\n"
+        f"  *) echo $OMP_THREAD_LIMIT >> {tmp_path}/threads; exit 1;;\n"
+        "esac\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", str(script))
+    monkeypatch.delenv("OMP_THREAD_LIMIT")
+    engine = TesseractEngine("eng")
+    with pytest.raises(OcrError):
+        engine.recognise(Image.new("L", (100, 100), 255), 200)
+    assert (tmp_path / "threads").read_text().split() == ["1"]
 
-    monkeypatch.setattr(pytesseract, "image_to_data", fail)
-    with pytest.raises(expected):
-        TesseractEngine("eng").recognise(words_image(), 200)
+
+def test_data_is_where_tesseract_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = data_folder()
+    assert folder is not None
+    assert {"eng", "osd"} <= languages_in(folder)
+    (tmp_path / "script").mkdir()
+    for name in ("deu.traineddata", "script/Arabic.traineddata", "notes.txt"):
+        (tmp_path / name).write_bytes(b"")
+    monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path))
+    assert data_folder() == tmp_path
+    assert languages_in(tmp_path) == {"deu", "script/Arabic"}
+
+
+def test_without_tesseract_its_data_may_still_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TESSDATA_PREFIX", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    (tmp_path / "5" / "tessdata").mkdir(parents=True)
+    known = str(tmp_path / "*" / "tessdata")
+    monkeypatch.setattr("ocr.tesseract_data._KNOWN_FOLDERS", (known,))
+    assert data_folder() == tmp_path / "5" / "tessdata"
+    monkeypatch.setattr("ocr.tesseract_data._KNOWN_FOLDERS", ())
+    assert data_folder() is None
+    with pytest.raises(
+        EngineUnavailableError, match="apt-get install tesseract-ocr tesseract-ocr-deu"
+    ):
+        _ = TesserocrEngine("deu").version
 
 
 def test_mean_confidence_counts_letters() -> None:
