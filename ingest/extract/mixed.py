@@ -12,6 +12,10 @@ from ingest.extract.lines import bounds, line_box
 from ingest.extract.text_layer import TextLine
 from schemas.document import BoxTuple
 
+_SAME_LINE = 0.6
+"""Share of the lower line's height that two parts of one line have in common."""
+_REACH = 12.0
+"""Gap between a form's label and the value typed beside it, in heights of the line."""
 _SLACK = 1.0
 
 
@@ -36,11 +40,40 @@ def scan_with_digital_words(recognised: Sequence[Block], lines: Sequence[TextLin
         return list(recognised)
     heights = [box[3] - box[1] for box in (line_box(line.words) for line in scanned)]
     size = median(heights) if heights else 0.0
-    both = [
-        *(replace(line, size=size) for line in scanned),
-        *(replace(line, block=line.block + len(recognised), size=size) for line in lines),
+    alone: list[TextLine] = []
+    for line in lines:
+        if not _join(scanned, line):
+            alone.append(replace(line, block=line.block + len(recognised), size=size))
+    return blocks_in_order([*(replace(line, size=size) for line in scanned), *alone], None)
+
+
+def _join(scanned: list[TextLine], line: TextLine) -> bool:
+    """Put the words of ``line`` on the nearest scanned line at its height, if there is one."""
+    if not line.horizontal:
+        return False
+    box = line_box(line.words)
+    near = [
+        (_gap(line_box(other.words), box), index)
+        for index, other in enumerate(scanned)
+        if other.horizontal and _on_one_line(line_box(other.words), box)
     ]
-    return blocks_in_order(both, None)
+    if not near:
+        return False
+    _, index = min(near)
+    words = (*scanned[index].words, *line.words)
+    ordered = tuple(sorted(words, key=lambda word: word.box[0]))
+    scanned[index] = replace(scanned[index], words=ordered)
+    return True
+
+
+def _on_one_line(a: BoxTuple, b: BoxTuple) -> bool:
+    lower, higher = sorted((a[3] - a[1], b[3] - b[1]))
+    common = min(a[3], b[3]) - max(a[1], b[1])
+    return common >= _SAME_LINE * lower and _gap(a, b) <= _REACH * higher
+
+
+def _gap(a: BoxTuple, b: BoxTuple) -> float:
+    return max(a[0], b[0]) - min(a[2], b[2])
 
 
 def placed(blocks: Iterable[Block], others: Iterable[Block]) -> list[Block]:

@@ -13,6 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
+from ingest.extract.blocks import PageWord
 from ingest.extract.text_layer import TextLine
 from ocr.components import find_components
 from ocr.render import RenderedPage
@@ -21,6 +22,8 @@ from ocr.routing import covered_share, trusts_layer
 _OVER_SCANS = ("invisible", "transparent", "covered")
 _INK_CONTRAST = 40
 """Least difference in grey between ink and paper; what was blacked out has none."""
+
+_INSET = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,7 @@ def judge_layer(lines: Sequence[TextLine], glance: RenderedPage) -> OcrLayer:
     inked: list[TextLine] = []
     bare: list[TextLine] = []
     for line in lines:
-        for ink, run in groupby(
-            line.words, key=lambda word: glance.contrast(word.box) >= _INK_CONTRAST
-        ):
+        for ink, run in groupby(line.words, key=lambda word: _is_shown(word, glance)):
             part = replace(line, words=tuple(run))
             if ink:
                 inked.append(replace(part, hidden=None))
@@ -65,3 +66,11 @@ def judge_layer(lines: Sequence[TextLine], glance: RenderedPage) -> OcrLayer:
         inked=sum(len(line.words) for line in inked) / len(words),
     )
     return OcrLayer(tuple(inked), tuple(bare), trusted)
+
+
+def _is_shown(word: PageWord, glance: RenderedPage) -> bool:
+    x0, y0, x1, y1 = word.box
+    # Letters leave paper between them, well inside their box; a dash or an "l" may fill it.
+    letters = sum(map(str.isalnum, word.text)) > 1
+    inset = _INSET * min(x1 - x0, y1 - y0) if letters else 0.0
+    return glance.contrast((x0 + inset, y0 + inset, x1 - inset, y1 - inset)) >= _INK_CONTRAST

@@ -152,8 +152,8 @@ class PageReader:
         if not text.characters:
             self._recognise_page(page, areas)
             return
-        if text.characters < FEW_CHARACTERS:
-            # Beside so few words the body may be a scan, or letters drawn as curves.
+        if text.characters < FEW_CHARACTERS and self._has_letters_beside(page, areas):
+            # The body may be letters drawn as curves, or many small images.
             dpi = max((area.dpi for area in areas), default=0.0)
             areas = [PictureArea((0.0, 0.0, *self._size), dpi)]
         for area in areas:
@@ -204,6 +204,11 @@ class PageReader:
             max_pixels=self._settings.limits.pixels_per_page,
         )
         self._submit(rendered.without(self._known()), area.box)
+
+    def _has_letters_beside(self, page: pymupdf.Page, areas: Sequence[PictureArea]) -> bool:
+        """Say whether a page shows letters that are neither text nor in its pictures."""
+        beside = self._glance(page).without(area.box for area in areas)
+        return holds_text(find_components(beside.image).boxes)
 
     def _glance(self, page: pymupdf.Page, box: BoxTuple | None = None) -> RenderedPage:
         """Render in low resolution, without the words that are text."""
