@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from ingest.extract.decode import clean
@@ -83,8 +84,8 @@ def is_junk(name: str) -> bool:
 class UniqueNames:
     """Gives each file inside a document a name of its own."""
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
 
     def take(self, name: str) -> str:
         """Return ``name``, with a number before its suffix if it is taken."""

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from ingest.catalog.records import KnownItem
 from ingest.errors import ItemError
+from ingest.extract.member_names import UniqueNames
 from ingest.pipeline import Pipeline
 from ingest.sources.base import fingerprint
 from ingest.version import PIPELINE_VERSION
@@ -32,8 +33,7 @@ def needs_work(known: KnownItem) -> bool:
 
 def change_of(known: KnownItem | None) -> Literal["new", "changed"]:
     """Return what an item that is worked on is, by what it was when it was last worked on."""
-    is_new = known is None or (known.version is None and known.state != "opened")
-    return "new" if is_new else "changed"
+    return "new" if known is None or known.doc_sha256 is None else "changed"
 
 
 def waiting_containers(known: Mapping[str, KnownItem]) -> set[str]:
@@ -157,22 +157,20 @@ class MemberTrees:
         """
         planned = container.planned
         tree = self.of(planned)
-        names = {member_key(planned.item.source_key, entry.name) for entry in attachments}
-        names |= {member_key(planned.item.source_key, entry.name) for entry in problems}
         self._count(tree, planned, attachments, problems)
-        listed = self._pipeline.catalog.listed_keys(planned.item.source_id, names) if names else ()
+        names = self._names(
+            planned.item, [*(one.name for one in attachments), *(one.name for one in problems)]
+        )
         for problem in problems:
-            member = self._member(tree, planned, problem.name, problem.code, None)
+            member = self._member(tree, planned, names[problem.name], problem.code, None)
             message = f"{member.item.source_key}: {problem.message}"
             self._refuse(tree, member, ItemError(problem.code, message))
         to_read: list[FetchedItem] = []
         for attachment in attachments:
             member = self._member(
-                tree, planned, attachment.name, attachment.sha256, attachment.media_type
+                tree, planned, names[attachment.name], attachment.sha256, attachment.media_type
             )
             key = member.item.source_key
-            if key in listed:
-                continue  # that item is worked on under this key by itself
             known = tree.known.get(key)
             if known is not None and known.state == "gone":
                 tree.restore.add(known.doc_id)
@@ -194,6 +192,18 @@ class MemberTrees:
                     )
                 )
         return to_read
+
+    def _names(self, container: Item, names: Collection[str]) -> dict[str, str]:
+        """Return what each member is called: another name where the source lists its key itself.
+
+        A folder may be called "a.zip!" and lie beside a.zip.
+        """
+        if not names:
+            return {}
+        keys = {name: member_key(container.source_key, name) for name in names}
+        listed = self._pipeline.catalog.listed_keys(container.source_id, keys.values())
+        unique = UniqueNames(names)
+        return {name: unique.take(name) if key in listed else name for name, key in keys.items()}
 
     def _count(
         self,
