@@ -8,8 +8,10 @@ import numpy as np
 import pymupdf
 import pytest
 from extract.checks import check_invariants, page_image, read, word_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ingest.extract.text_layer import to_displayed
+from ingest.extract.text_layer import read_text_layer, to_displayed
 
 WORDS = ("Termination", "notice", "of", "ninety", "days", "(90)", "gives", "jgpq", "Ågrad", "final")
 COLOURS = [colorsys.hsv_to_rgb(n / len(WORDS), 1, 0.8) for n in range(len(WORDS))]
@@ -82,6 +84,119 @@ def test_each_box_holds_its_word_and_no_ink_is_outside(rotation: int, geometry: 
     for word, colour in zip(WORDS, COLOURS, strict=True):
         nearest = min(COLOURS, key=lambda other: np.abs(found[word] - other).sum())
         assert nearest == colour, f"the box of {word} shows another word"
+
+
+ROTATIONS = {
+    "0": 0,
+    "90": 90,
+    "180": 180,
+    "270": 270,
+    "-90": 270,
+    "450": 90,
+    "720": 0,
+}
+BOXES = {
+    "at the origin": ((0, 0, 400, 320), None),
+    "elsewhere": ((-130, 45, 270, 365), None),
+    "cropped": ((0, 0, 400, 320), (40, 20, 390, 300)),
+    "both": ((90, 184, 490, 504), (130, 204, 480, 484)),
+    "crop beyond the sheet": ((0, 0, 400, 320), (-50, -50, 390, 700)),
+    "corners the wrong way round": ((400, 320, 0, 0), (390, 300, 40, 20)),
+}
+
+
+def raw_pdf(
+    rotate: str, boxes: str, *, unit: float, inherited: bool, indirect: bool, turn: int
+) -> bytes:
+    """Write a page whose geometry is given in each way that PDF knows (32000-1 §7.7.3.3)."""
+    media, crop = BOXES[boxes]
+    left, bottom = min(media[0], media[2]), min(media[1], media[3])
+    content = ["BT /F 15 Tf"]
+    cosine, sine = {0: (1, 0), 90: (0, 1), 180: (-1, 0), 270: (0, -1)}[turn]
+    for number, (word, colour) in enumerate(zip(WORDS, COLOURS, strict=True)):
+        x, y = left + 110 + 26 * number, bottom + 130 + 12 * (number % 3)
+        if turn in (0, 180):
+            x, y = left + 110 + 140 * (number % 2), bottom + 60 + 42 * (number // 2)
+            x += 60 if turn == 180 else 0
+        red, green, blue = colour
+        encoded = "".join(f"{byte:02x}" for byte in word.encode("cp1252"))
+        content.append(
+            f"{red:.3f} {green:.3f} {blue:.3f} rg {cosine} {sine} {-sine} {cosine} {x} {y} Tm "
+            f"<{encoded}> Tj"
+        )
+    stream = "\n".join([*content, "ET"]).encode()
+    geometry = f"/MediaBox [{' '.join(map(str, media))}] /Rotate {'6 0 R' if indirect else rotate}"
+    if crop:
+        geometry += f" /CropBox {'7 0 R' if indirect else [*crop]}".replace(",", "")
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Kids[3 0 R]/Count 1 {geometry if inherited else ''}>>",
+        f"<</Type/Page/Parent 2 0 R/Contents 4 0 R/UserUnit {unit} "
+        f"/Resources<</Font<</F 5 0 R>>>> {'' if inherited else geometry}>>",
+        f"<</Length {len(stream)}>>\nstream\n{stream.decode()}\nendstream",
+        "<</Type/Font/Subtype/Type1/BaseFont/Times-Italic/Encoding/WinAnsiEncoding>>",
+        rotate,
+        f"[{' '.join(map(str, crop or media))}]",
+    ]
+    body, offsets = b"%PDF-1.7\n", []
+    for number, text in enumerate(objects, 1):
+        offsets.append(len(body))
+        body += f"{number} 0 obj\n{text}\nendobj\n".encode()
+    table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
+    return (
+        body
+        + (
+            f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+            f"trailer<</Root 1 0 R/Size {len(objects) + 1}>>\nstartxref\n{len(body)}\n%%EOF"
+        ).encode()
+    )
+
+
+@settings(max_examples=50)
+@given(
+    rotate=st.sampled_from(list(ROTATIONS)),
+    boxes=st.sampled_from(list(BOXES)),
+    unit=st.sampled_from([1, 0.5, 2.5]),
+    inherited=st.booleans(),
+    indirect=st.booleans(),
+    turn=st.sampled_from([0, 90, 180, 270]),
+)
+def test_boxes_lie_on_ink_whatever_the_page_says_of_itself(
+    rotate: str, boxes: str, unit: float, inherited: bool, indirect: bool, turn: int
+) -> None:
+    data = raw_pdf(rotate, boxes, unit=unit, inherited=inherited, indirect=indirect, turn=turn)
+    with pymupdf.open(stream=data, filetype="pdf") as document:
+        page = document[0]
+        assert page.rotation == ROTATIONS[rotate]
+        text = read_text_layer(page, page.rotation, page.rect.width, page.rect.height)
+        zoom = 2 / unit
+        shown = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), alpha=False)
+        assert (shown.width, shown.height) == pytest.approx(
+            (page.rect.width * zoom, page.rect.height * zoom), abs=1.01
+        )
+    pixels = np.frombuffer(shown.samples, np.uint8).reshape(shown.height, shown.width, 3)
+    pixels = pixels.astype(int)
+    free = (pixels < 160).any(axis=2)
+    assert free.any()
+    assert not text.hidden
+    words = [word for line in text.lines for word in line.words]
+    assert sorted(word.text for word in words) == sorted(WORDS)
+    for word in words:
+        x0, y0, x1, y1 = (side * zoom for side in word.box)
+        left, top, right, bottom = int(x0), int(y0), int(np.ceil(x1)), int(np.ceil(y1))
+        cut = pixels[top:bottom, left:right]
+        ink = cut[(cut < 140).any(axis=2)]
+        assert len(ink)
+        colour = COLOURS[WORDS.index(word.text)]
+        # Antialiased edges of a neighbour may reach into the box, but not its colour.
+        nearest = min(COLOURS, key=lambda other: np.abs(np.median(ink, axis=0) / 255 - other).sum())
+        assert nearest == colour, f"the box of {word.text} shows another word"
+        rows, columns = (cut < 200).any(axis=2).any(axis=1), (cut < 200).any(axis=2).any(axis=0)
+        # Italic letters lean out of their places by different widths.
+        assert rows.size - np.ptp(np.flatnonzero(rows)) <= 15
+        assert columns.size - np.ptp(np.flatnonzero(columns)) <= 15
+        free[max(0, top - 1) : bottom + 1, max(0, left - 1) : right + 1] = False
+    assert not free.any(), "ink outside every box"
 
 
 def test_displayed_coordinates_agree_with_pymupdf_where_it_is_right() -> None:
