@@ -10,8 +10,8 @@ rule is small on purpose: a line is a heading if it is nothing but
   whose every word of four letters or more begins with one. A number without a dot or bracket
   ("7 TERMINATION") needs a title in capitals, or "12 Months" would be one.
 
-A title never ends in a digit (a line of a table of contents does), in a small word or "Section" (a
-sentence that goes on in the next line does), or in a comma.
+A title holds no end of a sentence. It never ends in a digit (a line of a table of contents does),
+in a small word or "Section" (a sentence that goes on in the next line does), or in a comma.
 
 Two more rules need to know how a line stands. A line in capitals heads what is below it if it
 stands alone (`is_capital_heading`). And a clause whose heading runs into its text ("7. Termination.
@@ -47,10 +47,12 @@ _NO_HEADING = re.compile(
     r"(?:BY|NAME|TITLE|DATE|DATED|AND|BETWEEN|PAGE|ATTEST|SIGNED)\b|[_\d$]{2}",
     re.IGNORECASE,
 )
+_SENTENCE = re.compile(r"[^\W\d_][^\s.:]*[.:](?=\s)")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _MAX_CHARACTERS = 90
 _MAX_WORDS = 10
 _MAX_LEVEL = 6
+_SENTENCE_WORDS = 8
 RUN_IN_WORDS = _MAX_WORDS + 4
 """So many words of a clause are enough to find the heading that runs into it."""
 
@@ -98,14 +100,21 @@ def is_capital_heading(line: str) -> bool:
     line = " ".join(line.split())
     if not line.isupper() or len(line) > _MAX_CHARACTERS or line[-1] in ",;-":
         return False
-    if is_name(line) or "..." in line or "__" in line:
+    if is_name(line) or "..." in line or "__" in line or line[0] in "\"“'(":
         return False
+    if line[0] == "[" and line[-1] == "]":
+        return False  # "[REDACTED]"
     letters = sum(map(str.isalpha, line))
     return (
         len(line.split()) <= _MAX_WORDS
         and letters >= 0.7 * len(line.replace(" ", ""))
         and bool(_LONG_WORD.search(line))
     )
+
+
+def is_running(words: Sequence[str]) -> bool:
+    """Say whether words are a sentence or more, most of it in small letters."""
+    return len(words) >= _SENTENCE_WORDS and sum(map(str.islower, words)) * 2 >= len(words)
 
 
 def is_name(line: str) -> bool:
@@ -161,6 +170,8 @@ def _is_title(title: str) -> bool:
     if not title[0].isupper() or len(title.split()) > _MAX_WORDS:
         return False
     if title[-1].isdigit() or title[-1] in ",;" or "...." in title:
+        return False
+    if any(not _ABBREVIATION.fullmatch(word) for word in _SENTENCE.findall(title)):
         return False
     last = title.split()[-1].strip(".:)")
     if last.islower() or last.lower() in ("section", "article", "exhibit", "schedule"):

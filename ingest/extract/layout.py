@@ -19,7 +19,7 @@ from typing import Any
 
 from ingest.extract.blocks import Block, RowSpan, line_text
 from ingest.extract.columns import by_column
-from ingest.extract.headings import clause_level
+from ingest.extract.headings import clause_level, run_in_heading
 from ingest.extract.lines import bounds, visual_lines
 from ingest.extract.paragraphs import paragraphs
 from ingest.extract.tables import Grid, table_block
@@ -143,11 +143,18 @@ def split_headings(block: Block) -> list[Block]:
     if block.kind != "paragraph" or not block.lines:
         return [block]
     level = clause_level(line_text(block.lines[0]))
-    if level is None:
+    if level is None or _goes_on(block):
         return [block]
     heading = replace(block, kind="heading", lines=block.lines[:1], level=level)
     rest = block.lines[1:]
     return [heading, replace(block, lines=rest)] if rest else [heading]
+
+
+def _goes_on(block: Block) -> bool:
+    """Say whether the heading in the first line ends in the next one, and runs into its clause."""
+    words = [word.text for line in block.lines[:3] for word in line]
+    found = run_in_heading(words)
+    return found is not None and found[0] > len(block.lines[0])
 
 
 def _promoted(block: Block) -> Block:

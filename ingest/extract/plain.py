@@ -1,105 +1,139 @@
-"""Plain text and Markdown: the text is the file's own, character for character.
+"""Plain text: the text is the file's own, character for character.
 
-A block is a run of lines without a blank one between them. A line that is a clause heading is a
-block of its own, and so is every Markdown heading. The marks (``##``, ``-``) stay in the text and
-in the element: they are characters of the document.
+A block is a run of lines without a blank one between them; a form feed ends one too. A line that is
+a clause heading is a block of its own, and so is a heading that runs into its clause, and the first
+line of all where it stands alone in capitals: the title. Tables that are set with blanks stay as
+they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.extract.decode import decode
 from ingest.extract.draft import Draft, SourceBytes
-from ingest.extract.headings import clause_level
-from ingest.extract.media import MARKDOWN
+from ingest.extract.headings import (
+    RUN_IN_WORDS,
+    clause_level,
+    is_capital_heading,
+    is_name,
+    run_in_heading,
+)
 from schemas.document import Element, ElementKind
 
+_NUMBERED = re.compile(r"[ \t]*(?:\d|§|[IVX]+[.)]|section\b|article\b|clause\b)", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")
-_FENCE = re.compile(r" {0,3}(```|~~~)")
-_BULLET = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S")
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
+    """A line without its end."""
+
     start: int
     text: str
 
 
 def read_text(source: SourceBytes) -> Draft:
-    """Read plain text or Markdown. Never refuses anything that can be decoded."""
+    """Read plain text. Never refuses anything that can be decoded."""
     text, warnings = decode(source.data, source.options.get("encoding"))
-    markdown = source.media_type == MARKDOWN
     elements: list[Element] = []
-    title = None
-    for block in _blocks(text, markdown=markdown):
-        for kind, level, lines in _parts(block, markdown=markdown):
-            start = lines[0].start + _indent(lines[0].text)
-            end = lines[-1].start + len(lines[-1].text.rstrip())
+    for block in _blocks(text):
+        for level, lines in clause_parts(block):
+            kind: ElementKind = "paragraph" if level is None else "heading"
+            if level is None and not elements and _is_title(block):
+                kind, level = "title", 1
             elements.append(
                 Element(
                     kind=kind,
-                    char_start=start,
-                    char_end=end,
+                    char_start=lines[0].start + _indent(lines[0].text),
+                    char_end=lines[-1].start + len(lines[-1].text.rstrip()),
                     level=level,
                     paragraph=len(elements) + 1,
                 )
             )
-            if markdown and title is None and kind == "heading" and level == 1:
-                title = text[start:end].strip("# \t") or None
-    return Draft(text=text, body_end=len(text), elements=elements, warnings=warnings, title=title)
+    return Draft(text=text, body_end=len(text), elements=elements, warnings=warnings)
 
 
-def _blocks(text: str, *, markdown: bool) -> Iterator[list[_Line]]:
-    block: list[_Line] = []
-    fence = ""
+def lines_of(text: str) -> Iterator[Line]:
+    """Yield the lines of ``text``, which end with CR, LF or both."""
     for match in _LINE.finditer(text):
-        line = _Line(match.start(), match[0].rstrip("\r\n"))
-        mark = _FENCE.match(line.text) if markdown else None
-        if mark and fence in ("", mark[1]):
-            fence = "" if fence else mark[1]
-        blank = not line.text.strip()
-        # A "#" inside a code fence is a comment, and a blank line there ends no block.
-        heading = markdown and not fence and _ATX.match(line.text)
-        if block and (heading or (blank and not fence)):
-            yield block
-            block = []
-        if heading:
-            yield [line]
-        elif not blank or block:
-            block.append(line)
-    while block and not block[-1].text.strip():
-        block.pop()
-    if block:
-        yield block
+        yield Line(match.start(), match[0].rstrip("\r\n"))
 
 
-def _parts(
-    block: list[_Line], *, markdown: bool
-) -> Iterator[tuple[ElementKind, int | None, list[_Line]]]:
-    if markdown and (atx := _ATX.match(block[0].text)) and len(block) == 1:
-        yield "heading", len(atx[1]), block
-        return
-    rest: list[_Line] = []
-    for line in block:
+def clause_parts(block: Sequence[Line]) -> Iterator[tuple[int | None, list[Line]]]:
+    """Yield the parts of a block, each with its level if it is a clause heading."""
+    rest: list[Line] = []
+    lines = list(block)
+    at = 0
+    while at < len(lines):
+        line = lines[at]
         level = clause_level(line.text)
         # In the middle of a block only capitals are sure: "Schedule 2" is how a reference wraps.
-        if level is not None and (line is block[0] or line.text.isupper()):
-            if rest:
-                yield _role(rest, markdown=markdown), None, rest
-                rest = []
-            yield "heading", level, [line]
+        if level is not None and (at == 0 or line.text.isupper()):
+            heading = [line]
+            at += 1
+        elif (found := _run_in(lines[at:])) is not None:
+            level, heading, clause = found
+            at += len(heading) - 1
+            lines[at] = clause
         elif rest or line.text.strip():
             rest.append(line)
+            at += 1
+            continue
+        else:
+            at += 1
+            continue
+        if rest:
+            yield None, rest
+            rest = []
+        yield level, heading
     if rest:
-        yield _role(rest, markdown=markdown), None, rest
+        yield None, rest
 
 
-def _role(lines: list[_Line], *, markdown: bool) -> ElementKind:
-    return "list_item" if markdown and _BULLET.match(lines[0].text) else "paragraph"
+def _run_in(lines: Sequence[Line]) -> tuple[int, list[Line], Line] | None:
+    """Find a heading that runs into the clause that begins here.
+
+    Returns:
+        Its level, its lines, and what is left of the last of them; None where there is none.
+    """
+    words = [
+        (number, *match.span())
+        for number, line in enumerate(lines[:RUN_IN_WORDS])
+        for match in _WORD.finditer(line.text)
+    ][: RUN_IN_WORDS + 1]
+    found = run_in_heading([lines[number].text[start:end] for number, start, end in words])
+    if found is None:
+        return None
+    count, level = found
+    number, _, end = words[count - 1]
+    last, start, _ = words[count]
+    if last != number:
+        return None  # the heading ends its line, and is one by itself or none
+    line = lines[number]
+    heading = [*lines[:number], Line(line.start, line.text[:end])]
+    return level, heading, Line(line.start + start, line.text[start:])
+
+
+def _is_title(block: Sequence[Line]) -> bool:
+    line = " ".join(block[0].text.split())
+    return len(block) == 1 and is_capital_heading(line) and not is_name(line)
+
+
+def _blocks(text: str) -> Iterator[list[Line]]:
+    block: list[Line] = []
+    for line in lines_of(text):
+        blank = not line.text.strip()
+        if block and (blank or line.text.startswith("\f")):
+            yield block
+            block = []
+        if not blank:
+            block.append(line)
+    if block:
+        yield block
 
 
 def _indent(text: str) -> int:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from ingest.extract.blocks import Block, PageContent, line_text
-from ingest.extract.headings import clause_level, is_capital_heading, is_name
+from ingest.extract.headings import clause_level, is_capital_heading, is_name, is_running
 from ingest.extract.paragraphs import LIST_MARK
 from schemas.document import BEHIND_BODY
 
@@ -32,8 +32,6 @@ _HEADING_WORDS = 15
 _HEADING_LINES = 3
 _TITLE_LINES = 4
 _LOOK_BELOW = 3
-_SENTENCE = 8
-"""Fewest words of what a line in capitals can head."""
 _UPPER = 0.5
 """A title stands in this share of the first page; a footnote does not."""
 
@@ -135,9 +133,7 @@ def _is_running_text(block: Block) -> bool:
 
 
 def _is_running(block: Block) -> bool:
-    """Say whether a block is a sentence or more in small letters."""
-    words = [word.text for line in block.lines for word in line]
-    return len(words) >= _SENTENCE and sum(map(str.islower, words)) >= len(words) / 2
+    return is_running([word.text for line in block.lines for word in line])
 
 
 def _footnotes(content: PageContent, body: float) -> Iterator[int]:

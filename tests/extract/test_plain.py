@@ -4,8 +4,10 @@ from extract.checks import check_invariants, codes, kinds, read
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingest.blocks import blocks_of
 from ingest.extract import EXTRACTOR_VERSION, media
 from ingest.extract.draft import Draft, SourceBytes
+from ingest.extract.markdown import read_markdown
 from ingest.extract.plain import read_text
 from ingest.settings import ExtractionSettings
 from schemas.base import sha256_bytes
@@ -28,6 +30,8 @@ PIECES = st.sampled_from(
             "\ufeff",
         ),
         *("#", "## ", "- ", "1) ", "```\n", "7. TERMINATION", "\n7. TERMINATION\n"),
+        *("> ", "| a | b |\n|--|--|\n| c \\| d | |\n", "\n===\n", "<!-- c -->", "[a]: b\n"),
+        *("---\ntitle: x\n---\n", "    code\n", "7.2 Notice. Either party may give it.\n"),
         *("e\u0301", "👩‍👩‍👧", "ﬁ", "条款", "שלום", "½"),
     ]
 )
@@ -48,7 +52,8 @@ def extraction_of(data: bytes, draft: Draft, media_type: str) -> Extraction:
 @given(TEXTS, st.sampled_from([media.PLAIN, media.MARKDOWN]))
 def test_any_text_comes_back_as_it_is(text: str, media_type: str) -> None:
     data = text.encode()
-    draft = read_text(SourceBytes(data, "a", media_type, {}, ExtractionSettings()))
+    read_any = read_markdown if media_type == media.MARKDOWN else read_text
+    draft = read_any(SourceBytes(data, "a", media_type, {}, ExtractionSettings()))
     assert draft.text == text.removeprefix("\ufeff").replace("\0", "")
     extraction = extraction_of(data, draft, media_type)
     check_invariants(extraction)
@@ -63,15 +68,30 @@ def test_blocks_are_paragraphs_and_clause_headings_stand_alone() -> None:
     extraction = read(text.encode(), "contract.txt")
     assert extraction.text == text
     assert kinds(extraction) == [
-        ("paragraph", "MASTER AGREEMENT"),
+        ("title", "MASTER AGREEMENT"),
         ("heading", "1. Definitions"),
         ("paragraph", "In this agreement\r\nwords have meanings."),
         ("heading", "7.2 Notice of Termination"),
         ("paragraph", "Either party may terminate."),
     ]
-    assert [e.level for e in extraction.elements if e.level] == [1, 2]
+    assert [e.level for e in extraction.elements if e.level] == [1, 1, 2]
     assert extraction.language == "en"
     assert extraction.title is None
+
+
+def test_a_heading_that_runs_into_its_clause_is_an_element() -> None:
+    text = (
+        "They agree:\n7. Termination. Either party may end it.\n7.2 Costs and Attorneys’\n"
+        "Fees. Borrower shall pay them.\n\n8. The parties agree. They sign.\n"
+    )
+    assert kinds(read(text.encode(), "contract.txt")) == [
+        ("paragraph", "They agree:"),
+        ("heading", "7. Termination."),
+        ("paragraph", "Either party may end it."),
+        ("heading", "7.2 Costs and Attorneys’\nFees."),
+        ("paragraph", "Borrower shall pay them."),
+        ("paragraph", "8. The parties agree. They sign."),
+    ]
 
 
 def test_headings_in_capitals_split_a_block() -> None:
@@ -94,7 +114,8 @@ def test_markdown_headings_lists_and_fences() -> None:
     assert kinds(extraction) == [
         ("heading", "# Terms of Service"),
         ("paragraph", "Intro right below."),
-        ("list_item", "- one\n- two"),
+        ("list_item", "- one"),
+        ("list_item", "- two"),
         ("paragraph", "```\n# not a heading\n\nstill code\n```"),
         ("heading", "## 2. Fees ##"),
         ("paragraph", "#hashtag is text"),
@@ -122,3 +143,42 @@ def test_nul_characters_are_removed_and_counted() -> None:
     assert extraction.text == "one two three"
     [warning] = extraction.warnings
     assert (warning.code, warning.message[0]) == ("characters_removed", "2")
+
+
+def test_headings_that_run_into_their_clause_and_form_feeds() -> None:
+    text = "7.2 Notice. Either party may give notice\nin writing.\n\fNext page begins.\n"
+    assert kinds(read(text.encode(), "a.txt")) == [
+        ("heading", "7.2 Notice."),
+        ("paragraph", "Either party may give notice\nin writing."),
+        ("paragraph", "Next page begins."),
+    ]
+
+
+def test_markdown_blocks() -> None:
+    text = (
+        '---\ntitle: "Terms"\nauthor: Jane\n---\nSetext\n======\n\n<!-- unseen -->\n\n'
+        "1. first item\n   goes on\n   - nested\n\n> quoted\n> words\n\n"
+        "| Name | Price |\n|------|:-----:|\n| Desk | 9 \\| 10 |\n| Chair | |\n\n"
+        "***\n[link]: http://x.example\n"
+    )
+    extraction = read(text.encode(), "terms.md")
+    assert extraction.text == text
+    assert kinds(extraction) == [
+        ("paragraph", '---\ntitle: "Terms"\nauthor: Jane\n---'),
+        ("heading", "Setext\n======"),
+        ("paragraph", "<!-- unseen -->"),
+        ("list_item", "1. first item\n   goes on"),
+        ("list_item", "- nested"),
+        ("paragraph", "> quoted\n> words"),
+        ("table", text[text.index("| Name") : text.index("\n\n***")]),
+        ("paragraph", "***\n[link]: http://x.example"),
+    ]
+    [table] = [element for element in extraction.elements if element.kind == "table"]
+    assert [
+        [(text[cell.char_start : cell.char_end], cell.column) for cell in row.cells]
+        for row in table.rows
+    ] == [[("Name", 1), ("Price", 2)], [("Desk", 1), ("9 \\| 10", 2)], [("Chair", 1)]]
+    assert [row.header for row in table.rows] == [True, False, False]
+    assert (extraction.title, extraction.author) == ("Terms", "Jane")
+    assert codes(extraction) == ["unrendered_text"]
+    assert blocks_of(extraction)[1].path == ("Setext",)
