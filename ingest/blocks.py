@@ -12,8 +12,8 @@ from schemas.document import Element, ElementKind, Extraction, TableRow
 _HEADINGS: frozenset[ElementKind] = frozenset({"title", "heading"})
 
 
-_MARKS = re.compile(r"^#{1,6} +| +#+$")
-"""CommonMark §4.2, ATX headings."""
+_MARKS = re.compile(r"^#{1,6} +| +#+$| +(?:=+|-+)$")
+"""CommonMark §4.2 and §4.3, ATX and setext headings."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ _READERS = {
     media.GZIP: ("archives", "read_gzip"),
     media.HTML: ("html", "read_html"),
     media.PLAIN: ("plain", "read_text"),
-    media.MARKDOWN: ("plain", "read_text"),
+    media.MARKDOWN: ("markdown", "read_markdown"),
     media.CSV: ("records", "read_csv"),
     media.TSV: ("records", "read_csv"),
 }

@@ -18,12 +18,12 @@ from ingest.extract.headings import (
     RUN_IN_WORDS,
     clause_level,
     is_capital_heading,
-    is_name,
     run_in_heading,
 )
 from schemas.document import Element, ElementKind
 
 _NUMBERED = re.compile(r"[ \t]*(?:\d|§|[IVX]+[.)]|section\b|article\b|clause\b)", re.IGNORECASE)
+_HEADING_LINES = 4
 _WORD = re.compile(r"\S+")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
 
@@ -75,15 +75,13 @@ def clause_parts(block: Sequence[Line]) -> Iterator[tuple[int | None, list[Line]
         if level is not None and (at == 0 or line.text.isupper()):
             heading = [line]
             at += 1
-        elif (found := _run_in(lines[at:])) is not None:
+        elif (found := _run_in(lines[at : at + _HEADING_LINES])) is not None:
             level, heading, clause = found
             at += len(heading) - 1
             lines[at] = clause
-        elif rest or line.text.strip():
-            rest.append(line)
-            at += 1
-            continue
         else:
+            if rest or line.text.strip():
+                rest.append(line)
             at += 1
             continue
         if rest:
@@ -102,7 +100,7 @@ def _run_in(lines: Sequence[Line]) -> tuple[int, list[Line], Line] | None:
     """
     words = [
         (number, *match.span())
-        for number, line in enumerate(lines[:RUN_IN_WORDS])
+        for number, line in enumerate(lines)
         for match in _WORD.finditer(line.text)
     ][: RUN_IN_WORDS + 1]
     found = run_in_heading([lines[number].text[start:end] for number, start, end in words])
@@ -120,7 +118,7 @@ def _run_in(lines: Sequence[Line]) -> tuple[int, list[Line], Line] | None:
 
 def _is_title(block: Sequence[Line]) -> bool:
     line = " ".join(block[0].text.split())
-    return len(block) == 1 and is_capital_heading(line) and not is_name(line)
+    return len(block) == 1 and is_capital_heading(line)
 
 
 def _blocks(text: str) -> Iterator[list[Line]]:
