@@ -26,13 +26,15 @@ _RULES = "1"
 _FIRST = How()
 _SECOND = How(enlarge=False, even_paper=False)
 _AGAIN = (
-    How(threshold="sauvola"),
     How(segmentation="sparse"),
+    How(threshold="sauvola", even_paper=False),
     How(segmentation="block"),
 )
 """What the first engine tries where its first reading was not enough and there is no second."""
 _UPRIGHT_CONFIDENCE = 56.0
 """Upright pages that could be read at all had a mean of this or more, turned ones of 47 or less."""
+_MARGIN = 1.02
+"""Another reading is chosen only if its score is higher than the first one's by this factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +169,13 @@ def _stands(attempt: Attempt) -> bool:
 
 
 def _best(attempts: Sequence[Attempt]) -> Attempt:
-    """Return the attempt with the highest score, the earliest of equal ones."""
-    return max(attempts, key=lambda attempt: attempt.record.score)
+    """Return the attempt with the highest score; the first one if that is as good.
+
+    Its paragraphs and the boxes of its words are better than those of the others.
+    """
+    best = max(attempts, key=lambda attempt: attempt.record.score)
+    first = attempts[0]
+    return first if first.record.score * _MARGIN >= best.record.score else best
 
 
 def _joined(subject: Subject, chosen: Attempt, attempts: Sequence[Attempt]) -> Attempt:

@@ -33,6 +33,8 @@ class Drawn:
     image: Image.Image
     words: tuple[tuple[str, Box], ...]
     """In reading order, each with the hull of its ink."""
+    lines: tuple[int, ...] = ()
+    """The line of each word, from 1."""
 
 
 def draw(
@@ -50,7 +52,7 @@ def draw(
     width = math.ceil(max(font.getlength(line) for line in lines)) + 2 * margin
     image = Image.new("L", (width, math.ceil(len(lines) * size * leading) + 2 * margin), paper)
     pen = ImageDraw.Draw(image)
-    words = []
+    words, numbers = [], []
     for number, line in enumerate(lines):
         x, y = float(margin), margin + number * size * leading
         for text in line.split():
@@ -58,8 +60,9 @@ def draw(
             place = round(x), round(y)
             pen.text(place, text, font=font, fill=ink)
             words.append((text, pen.textbbox(place, text, font=font)))
+            numbers.append(number + 1)
             x += font.getlength(text) + space
-    return Drawn(image, tuple(words))
+    return Drawn(image, tuple(words), tuple(numbers))
 
 
 def tilt(drawn: Drawn, degrees: float) -> Drawn:
@@ -73,7 +76,7 @@ def tilt(drawn: Drawn, degrees: float) -> Drawn:
         corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]]) - middle
         corners = corners @ np.array([[cosine, sine], [-sine, cosine]]) + middle
         words.append((text, (*corners.min(axis=0).tolist(), *corners.max(axis=0).tolist())))
-    return Drawn(turned, tuple(words))
+    return Drawn(turned, tuple(words), drawn.lines)
 
 
 def turn(drawn: Drawn, degrees: int) -> Drawn:
@@ -83,7 +86,7 @@ def turn(drawn: Drawn, degrees: int) -> Drawn:
         height = image.height
         image = image.transpose(Image.Transpose.ROTATE_270)
         words = tuple((t, (height - y1, x0, height - y0, x1)) for t, (x0, y0, x1, y1) in words)
-    return Drawn(image, words)
+    return Drawn(image, words, drawn.lines)
 
 
 def ink_box(image: Image.Image, box: Box, *, dark: int = 128) -> Box | None:
