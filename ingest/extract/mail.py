@@ -21,7 +21,7 @@ from ingest.extract.draft import Draft, Member, SourceBytes
 from ingest.extract.html import add_block, parse_html
 from ingest.extract.html_blocks import HtmlBlock, blocks_of_page
 from ingest.extract.media import PLAIN
-from ingest.extract.member_names import UniqueNames, UnsafeNameError, safe_name
+from ingest.extract.member_names import UniqueNames, attached_name
 from ingest.extract.plain import read_text
 from schemas.document import MemberProblem
 
@@ -153,20 +153,11 @@ class Mail:
             )
 
     def _name(self, raw: str | None, media_type: str | None) -> str:
-        """Return a name of its own for a file.
-
-        Senders' programs write names without care, and give many files the same one, so names are
-        made safe and told apart rather than refused.
-        """
-        try:
-            name = safe_name(raw or "")
-        except UnsafeNameError as error:
-            name = error.name
-        if not raw or name == "unnamed":
-            bare = (media_type or "").partition(";")[0].strip().lower()
-            suffix = ".eml" if bare == "message/rfc822" else mimetypes.guess_extension(bare) or ""
-            name = f"attachment-{len(self._members) + len(self._problems) + 1}{suffix}"
-        return self._names.take(name.replace("/", "_"))
+        """Return a name of its own for a file: many senders give all their files the same one."""
+        bare = (media_type or "").partition(";")[0].strip().lower()
+        suffix = ".eml" if bare == "message/rfc822" else mimetypes.guess_extension(bare) or ""
+        number = len(self._members) + len(self._problems) + 1
+        return self._names.take(attached_name(raw, f"attachment-{number}{suffix}"))
 
 
 def text_of_html(markup: str) -> str:

@@ -18,6 +18,7 @@ MAX_BYTES = 500
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Those that change the direction of writing make "fdp.exe" look like "exe.pdf"."""
+_NAMELESS = "unnamed"
 _JUNK_FOLDERS = frozenset({"__MACOSX"})
 _JUNK_FILES = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
 
@@ -51,7 +52,7 @@ def safe_name(raw: str) -> str:
     path = "/".join(filter(None, (path, *kept[-1:])))
     shortened = _shortened(path)
     if not path:
-        raise UnsafeNameError("it has no name", "unnamed")
+        raise UnsafeNameError("it has no name", _NAMELESS)
     if name.startswith("/") or drive:
         raise UnsafeNameError("its name is an absolute path", shortened)
     if ".." in parts:
@@ -61,6 +62,20 @@ def safe_name(raw: str) -> str:
     if shortened != path:
         raise UnsafeNameError(f"its name is longer than {MAX_BYTES} bytes", shortened)
     return path
+
+
+def attached_name(raw: str | None, otherwise: str) -> str:
+    """Return a safe name for a file whose ``raw`` name is only a hint, without folders.
+
+    Programs that attach files write their names without care, so what is unsafe in one is taken
+    out of it; where nothing is left the file is called ``otherwise``.
+    """
+    try:
+        name = safe_name(raw or "")
+    except UnsafeNameError as error:
+        name = error.name
+    name = name.replace("/", "_")
+    return otherwise if not raw or name == _NAMELESS else name
 
 
 def _shortened(path: str) -> str:

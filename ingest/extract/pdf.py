@@ -17,6 +17,7 @@ from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
 from ingest.extract.notes import gathered, page_ranges
+from ingest.extract.pdf_attachments import pdf_members
 from ingest.extract.pdf_page import PageReader
 from ingest.extract.scans import Recogniser
 from ingest.extract.text_layer import PDF_ERRORS
@@ -51,6 +52,7 @@ def read_pdf(source: SourceBytes) -> Draft:
         metadata = document.metadata or {}
         draft.title = draft.title or _metadata_title(metadata)
         draft.author = _plain(metadata.get("author"))
+        draft.members, draft.member_problems = pdf_members(document, source)
     return draft
 
 
