@@ -29,6 +29,8 @@ _TOKEN = re.compile(
 )
 _ELAPSED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+_EXACT = 10**15
+"""Whole numbers below this are shown in full, as the cell's editor shows them."""
 _SIGNIFICANT = 11
 """Digits that the General format shows."""
 _LARGEST = Decimal("1e30")
@@ -86,7 +88,7 @@ def shown_datetime(value: datetime | date | time | timedelta) -> str:
 
 def general(value: float) -> str:
     """Return a number in the General format."""
-    if value == int(value) and abs(value) < 10**_SIGNIFICANT:
+    if abs(value) < _EXACT and value == int(value):
         return str(int(value))
     text = f"{value:.{_SIGNIFICANT}g}"
     return text.upper() if "e" in text else text
@@ -94,6 +96,8 @@ def general(value: float) -> str:
 
 def _shown_date(value: float, code: str, *, mac_epoch: bool) -> str:
     try:
+        if value < 0:
+            return general(value)
         if _ELAPSED.search(code):
             return shown_datetime(timedelta(days=value))
         moment = from_excel(value, CALENDAR_MAC_1904 if mac_epoch else WINDOWS_EPOCH)

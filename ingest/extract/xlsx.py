@@ -172,8 +172,9 @@ class _Workbook:
         if kind == "inlineStr":
             return shown_text(_rich_text(cell.find(f"{S}is")), self._format(cell)), False
         raw = cell.findtext(f"{S}v")
-        if raw is None:
-            self._counts["formulas"] += cell.find(f"{S}f") is not None
+        if not raw:
+            # An empty text is a value too.
+            self._counts["formulas"] += kind != "str" and cell.find(f"{S}f") is not None
             return "", False
         match kind:
             case "s":
