@@ -44,6 +44,8 @@ class TruePage:
     """The whole text, where boxes are not known."""
     turned: Turn = 0
     """Degrees clockwise by which the displayed content stands away from upright."""
+    capitals: bool = False
+    """True where the truth is written in capitals, whatever is printed; case is then ignored."""
 
     @property
     def name(self) -> str:
@@ -164,7 +166,7 @@ def _receipts(name: str, folder: Path, file: str, truth: str) -> Iterator[TruePa
         if len(corners) == 8:
             xs, ys = list(map(float, corners[::2])), list(map(float, corners[1::2]))
             lines.append((text, (min(xs), min(ys), max(xs), max(ys))))
-    yield TruePage(name, folder / file, 1, _boxed(lines, _pixels(folder / file)))
+    yield TruePage(name, folder / file, 1, _boxed(lines, _pixels(folder / file)), capitals=True)
 
 
 def _texts(name: str, folder: Path, file: str, truth: str) -> Iterator[TruePage]:

@@ -26,11 +26,12 @@ from benchmarks.extract.digital import DigitalFile, Profile, read_files
 from benchmarks.extract.machine import describe
 from benchmarks.extract.scans import PageReading, read_pages
 from benchmarks.extract.tables import Table, digital_tables, profile_table, scan_tables
+from ocr.attempts import MAX_UNCOVERED_INK
 
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- bench-extract: begin -->", "<!-- bench-extract: end -->"
-ENOUGH_COVERED = 0.05
-_QUICK_PAGES = 2
+_QUICK = 1, 2
+"""Pages of each set of scans, files of each other set."""
 _WIDTH = 160
 _PROFILED = 15
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"No corpus at {corpus}. Set MUNIMENT_CORPUS to its folder.", file=sys.stderr)
         return 2
     if options.quick:
-        options.pages = min(options.pages or _QUICK_PAGES, _QUICK_PAGES)
+        options.pages, options.files = _QUICK
     machine = describe()
     # A file or a pipe is given the room that the tables need.
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with progress:
         readings = _read_scans(options, corpus, progress)
         files = _read_digital(options, corpus, progress, profile)
-    tables = scan_tables(readings, ENOUGH_COVERED) + digital_tables(files)
+    tables = scan_tables(readings, MAX_UNCOVERED_INK) + digital_tables(files)
     if any(file.whole for file in files):
         tables.append(profile_table(profile.shares(_PROFILED)))
     for table in tables:
@@ -77,10 +78,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--sets", nargs="+", choices=known, default=known, metavar="SET", help=", ".join(known)
     )
-    parser.add_argument(
-        "--pages", type=int, metavar="N", help="pages of each set of scans, files of each other set"
-    )
-    parser.add_argument("--quick", action="store_true", help="two pages of each: some two minutes")
+    parser.add_argument("--pages", type=int, metavar="N", help="pages of each set of scans")
+    parser.add_argument("--files", type=int, metavar="N", help="files of each set of PDFs")
+    parser.add_argument("--quick", action="store_true", help="a few of each: some two minutes")
     parser.add_argument("--engine", choices=("auto", "tesseract", "tesserocr"), default="auto")
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="scans that are read at the same time"
@@ -120,7 +120,7 @@ def _read_digital(
 ) -> list[DigitalFile]:
     files: list[DigitalFile] = []
     for name in (name for name in DIGITAL_SETS if name in options.sets):
-        paths = _spread(digital_files(corpus, name), options.pages)
+        paths = _spread(digital_files(corpus, name), options.files)
         task = progress.add_task(name, total=len(paths))
         layout = not options.no_layout
         for file in read_files(
@@ -135,7 +135,7 @@ def _spread(items: Sequence[Item], most: int | None) -> list[Item]:
     """Return at most ``most`` of ``items``, evenly spread."""
     if most is None or len(items) <= most:
         return list(items)
-    return [items[index * len(items) // most] for index in range(most)]
+    return [items[(2 * index + 1) * len(items) // (2 * most)] for index in range(most)]
 
 
 def _save(

@@ -7,13 +7,15 @@ Each page goes, one after the other in one process and one thread, through
 - the whole pipeline with the second engine for flagged pages.
 """
 
+# mypy: allow-untyped-calls
+# PyMuPDF says py.typed, but few of its functions are annotated.
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Literal
 
@@ -27,9 +29,9 @@ from ingest.errors import ItemError
 from ingest.extract import extract
 from ingest.settings import ExtractionSettings
 from ocr.components import find_components
-from ocr.engines import first_engine as first_engine_of
 from ocr.engines import second_engine
 from ocr.ink import uncovered_ink
+from ocr.mupdf import pymupdf
 from ocr.transform import Transform
 
 if TYPE_CHECKING:
@@ -107,13 +109,19 @@ def _settings(first_engine: FirstEngine, second: Literal["auto", "none"]) -> Ext
 
 
 def _warm_up(first_engine: FirstEngine) -> None:
-    """Load what is loaded once for a process, so that no page pays for it."""
-    blank = Image.new("L", (200, 100), 255)
-    for engine in (first_engine_of(first_engine, "eng"), second_engine("auto", "eng")):
-        if engine is not None:
-            engine.recognise(blank, 300)
-    for module in ("images", "pdf"):
-        import_module(f"ingest.extract.{module}")
+    """Read a small scan, so that no page pays for what is loaded once for a process."""
+    with pymupdf.open() as document:
+        typeset = document.new_page(width=200, height=100)
+        typeset.insert_text((20, 50), "Warm engines read at once.", fontsize=12)
+        picture = typeset.get_pixmap(dpi=200, colorspace=pymupdf.csGRAY)
+        page = document.new_page(width=200, height=100)
+        page.insert_image(page.rect, pixmap=picture)
+        document.delete_page(0)
+        data = bytes(document.tobytes())
+    image = Image.frombytes("L", (picture.width, picture.height), picture.samples)
+    if (engine := second_engine("auto", "eng")) is not None:
+        engine.recognise(image, 200)
+    extract(data, name="warm-up.pdf", settings=_settings(first_engine, "auto"))
 
 
 def _pipeline(
@@ -225,5 +233,7 @@ def _share(box: BoxTuple, width: float, height: float, page: TruePage) -> BoxTup
 
 def _score(page: TruePage, words: list[Boxed], text: str) -> BoxScore | TextScore:
     if page.boxes is not None:
+        if page.capitals:
+            words = [replace(word, text=word.text.upper()) for word in words]
         return score_boxes(page.boxes, words)
     return score_text(page.text or "", text)
