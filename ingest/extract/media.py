@@ -186,19 +186,21 @@ def _by_signature(data: bytes) -> str | None:
 def _office_type(data: bytes) -> str:
     """Tell office files, e-books and plain archives apart by the names of their parts."""
     # Open Document 1.3 part 2 §3.3 and OCF 3.3 §4.2 have the type first, at a fixed place.
-    if data[30:38] == b"mimetype":
-        declared = data[38:150]
-        for media_type in (ODT, ODS, ODP, EPUB):
-            if declared.startswith(media_type.encode()):
-                return media_type
+    declared = data[38:150] if data[30:38] == b"mimetype" else b""
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             names = {name.lower() for name in archive.namelist()}
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
+            if "mimetype" in names:
+                with archive.open("mimetype") as part:
+                    declared = part.read(100)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, KeyError):
         # A damaged archive may still show what it was.
         names = {part for part in ("word/", "xl/", "ppt/") if part.encode() in data[:_HEAD]} | {
             "[content_types].xml"
         }
+    for media_type in (ODT, ODS, ODP, EPUB):
+        if declared.startswith(media_type.encode()):
+            return media_type
     if "[content_types].xml" in names:
         if "xl/workbook.bin" in names:
             return XLSB
