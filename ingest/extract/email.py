@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from ingest.errors import ItemError
 from ingest.extract.decode import clean, decode
 from ingest.extract.draft import Draft, SourceBytes, damaged
-from ingest.extract.mail import FieldName, Mail, text_of_html
+from ingest.extract.mail import STUB_SHARE, FieldName, Mail, text_of_html
 
 _FIELDS: tuple[FieldName, ...] = ("From", "Sender", "To", "Cc", "Bcc", "Date", "Subject")
 _SUPERSETS = {
@@ -48,8 +48,6 @@ _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CID = re.compile(r"""["'(]cid:([^"')\s>]+)""", re.IGNORECASE)
 _PGP = "-----BEGIN PGP MESSAGE-----"
 _MAX_PARTS = 10_000
-_STUB_SHARE = 4
-"""A plain form with fewer words than the HTML form by this factor is none of the mail."""
 
 
 def read_email(source: SourceBytes) -> Draft:
@@ -142,7 +140,7 @@ class _Reader:
         most = max((self._words(child) for child in bodies), default=0)
         # Some plain forms only say that the mail has to be seen as HTML.
         chosen = next(
-            (child for child in plain if self._words(child) * _STUB_SHARE >= most > 0), None
+            (child for child in plain if self._words(child) * STUB_SHARE >= most > 0), None
         )
         # Forms come in the order of faithfulness, the best one last (RFC 2046 §5.1.4).
         chosen = chosen or next(reversed(bodies), None)

@@ -26,6 +26,8 @@ from ingest.extract.plain import read_text
 from schemas.document import MemberProblem
 
 FieldName = Literal["From", "Sender", "To", "Cc", "Bcc", "Date", "Subject"]
+STUB_SHARE = 4
+"""A plain form with fewer words than the HTML form by this factor only says that it is none."""
 _DECORATION_PIXELS = 150
 """Pictures in the body with a side shorter than this are logos, signs and markers."""
 
@@ -158,6 +160,11 @@ class Mail:
         suffix = ".eml" if bare == "message/rfc822" else mimetypes.guess_extension(bare) or ""
         number = len(self._members) + len(self._problems) + 1
         return self._names.take(attached_name(raw, f"attachment-{number}{suffix}"))
+
+
+def says_enough(plain: str, markup: str) -> bool:
+    """Tell whether the plain form of a body says what the HTML form does."""
+    return len(plain.split()) * STUB_SHARE >= len(text_of_html(markup).split())
 
 
 def text_of_html(markup: str) -> str:
