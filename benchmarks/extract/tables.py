@@ -160,7 +160,10 @@ def _cost(readings: Sequence[PageReading]) -> Table:
     rows = []
     for name, mode, group in _by_set_and_mode(readings):
         spent, engines = _sum(r.spent for r in group), _sum(r.engines for r in group)
-        bare = _sum(r.spent for r in readings if r.set == name and r.mode == "bare")
+        pages = {reading.page for reading in group}
+        bare = _sum(
+            r.spent for r in readings if r.set == name and r.mode == "bare" and r.page in pages
+        )
         once = [reading for reading in group if reading.calls == 1]
         piped = mode != "bare"
         rows.append(
@@ -181,8 +184,8 @@ def _cost(readings: Sequence[PageReading]) -> Table:
     return Table(
         "What it costs, all files",
         (
-            "set", "reading", "pages/s", "CPU-s/page", "in engines", "of bare", "overhead, one call",
-            "overhead, all", "attempts", "read again", "flagged",
+            "set", "reading", "pages/s", "CPU-s/page", "in engines", "of bare",
+            "overhead, one call", "overhead, all", "attempts", "read again", "flagged",
         ),
         tuple(rows),
         "One process and one thread for each page. Of bare: processor time beside that of bare "
