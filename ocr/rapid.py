@@ -1,7 +1,8 @@
 """RapidOCR: finds lines, then reads each; better than Tesseract on forms and bad scans.
 
 Its networks come with its package and run in ONNX Runtime; nothing is downloaded. They know Latin,
-Chinese and Japanese letters.
+Chinese and Japanese letters. A run of Chinese or Japanese without spaces is one word, as it is in
+the text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import cv2
 import numpy as np
@@ -54,8 +55,12 @@ _OUT_OF_MEMORY = ("bad_alloc", "bad allocation", "failed to allocate", "insuffic
 class _Line:
     words: list[LineWord]
     """Boxes in pixels of the page."""
-    box_kind: str
+    box_kind: Literal["word", "line"]
     score: float
+
+    @property
+    def letters(self) -> int:
+        return sum(len(word.text) for word in self.words)
 
     @property
     def box(self) -> PixelBox:
@@ -187,13 +192,14 @@ def _read_line(read: Any, pixels: Pixels, quad: Quad) -> _Line | None:
     if min(width, height) < 2:
         return None
     # Starting at another corner turns the picture: upwards from the lower left one, downwards from
-    # the upper right one. A narrow "1" is tall as well, so all three are read and the best is kept.
-    turns = (0, -1, 1) if height > _TALL * width else (0,)
-    lines = [
-        line for turn in turns if (line := _read_picture(read, pixels, np.roll(quad, -turn, 0)))
-    ]
-    best = max(lines, key=lambda line: line.score, default=None)
-    return best if best is not None and best.score >= _MIN_SCORE else None
+    # the upper right one. A narrow "1" is tall as well, so all three are read and the best is kept;
+    # what makes no more than one letter when turned was none to be turned.
+    lines = [_read_picture(read, pixels, quad)]
+    if height > _TALL * width:
+        turned = (_read_picture(read, pixels, np.roll(quad, turn, axis=0)) for turn in (1, -1))
+        lines += [line for line in turned if line is not None and line.letters > 1]
+    trusted = [line for line in lines if line is not None and line.score >= _MIN_SCORE]
+    return max(trusted, key=lambda line: line.score, default=None)
 
 
 def _read_picture(read: Any, pixels: Pixels, quad: Quad) -> _Line | None:
@@ -263,7 +269,7 @@ def _in_order(lines: list[_Line]) -> Iterator[OcrWord]:
                 block=place.block,
                 paragraph=1,
                 line=place.line,
-                box_kind="word" if line.box_kind == "word" else "line",
+                box_kind=line.box_kind,
             )
 
 
