@@ -9,6 +9,8 @@ import cv2
 import numpy as np
 from PIL import Image
 
+from ocr.components import reduced
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -56,11 +58,9 @@ def measure_shading(image: Image.Image, letter_height: float) -> Shading:
         image: as displayed.
         letter_height: in pixels; 0 where there are no letters.
     """
-    grey = np.asarray(image)
-    reduction = min(10.0, max(2.0, letter_height / _SIZE))
-    size = max(1, round(grey.shape[1] / reduction)), max(1, round(grey.shape[0] / reduction))
-    reduced = cv2.resize(grey, size, interpolation=cv2.INTER_AREA)
-    lightest = cv2.dilate(reduced, np.ones((_LETTERS, _LETTERS), np.uint8))
+    factor = round(min(10.0, max(2.0, letter_height / _SIZE)))
+    smaller = reduced(np.asarray(image), factor)
+    lightest = cv2.dilate(smaller, np.ones((_LETTERS, _LETTERS), np.uint8))
     paper = np.maximum(cv2.medianBlur(lightest, _SMOOTHING), 1).astype(np.uint8)
     dark, light = np.percentile(paper, (5, 90))
     return Shading(paper, float((light - dark) / light))
