@@ -166,8 +166,8 @@ def _reader(media_type: str, name: str) -> Callable[[SourceBytes], Draft]:
     if media_type not in _READERS:
         why = _UNSUPPORTED.get(
             media_type,
-            "It is none of PDF, TIFF, PNG, JPEG, HTML, text, Markdown and CSV. Convert it in its "
-            "source, then retry the item.",
+            "It is none of PDF, images, office documents, e-books, web pages, text, CSV, mails and "
+            "archives. Convert it in its source, then retry the item.",
         )
         raise ItemError("unsupported_format", f"{name}: {why}")
     module, function = _READERS[media_type]

@@ -4,6 +4,7 @@ trafilatura judges; its own text has neither the page's characters nor its struc
 the DOM is main text if its words are in what trafilatura returns. What lies between main blocks and
 reads like prose belongs to them. Where that leaves out much prose, the page is no article (a
 contract, a list of prices), and all of it but the navigation is kept: text is not lost to a guess.
+So is all of a page that links to hardly anything.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ _SHARE = 0.7
 """A block is main text if this share of its runs of four words is."""
 _PROSE = 80
 _MAX_BETWEEN = 2
+_FEW_WORDS = 3
 _MAX_LINKED = 0.3
 _MOSTLY_LINKED = 0.8
 _TEASER_REACH = 4
 _TEASER_TITLE = 20
 _SHORT = 400
 """Of so few characters nothing can be told."""
+_BARE = 0.02
+"""A page with fewer links has nothing around its text but a menu."""
 _LEFT_OUT = 0.35
 """A page loses more of its prose than this to no menu."""
 _BOILERPLATE_TAGS = frozenset({"nav", "aside", "footer", "form"})
@@ -69,7 +73,10 @@ def main_text(blocks: list[HtmlBlock], judged: str) -> MainText:
         for i, (b, chosen, aside) in enumerate(zip(blocks, main, boilerplate, strict=True))
         if not chosen and not aside and _is_prose(b) and not _is_teaser(blocks, i)
     )
-    whole = lost > _LEFT_OUT * (kept + lost) or kept < _SHORT
+    linked = sum(b.linked for b, menu in zip(blocks, menus, strict=True) if not menu)
+    total = sum(len(b.text) for b, menu in zip(blocks, menus, strict=True) if not menu)
+    bare = linked < _BARE * total
+    whole = lost > _LEFT_OUT * (kept + lost) or kept < _SHORT or bare
     if whole:
         main = [not menu for menu in menus]
         if not any(main):
@@ -119,7 +126,7 @@ def _fill(blocks: list[HtmlBlock], main: list[bool], boilerplate: list[bool]) ->
     for index in range(chosen[0], chosen[-1]):
         block = blocks[index]
         if not main[index] and not boilerplate[index]:
-            main[index] = _is_prose(block)
+            main[index] = _is_prose(block) or _is_short_text(block)
     for index in range(len(blocks) - 2, -1, -1):
         below = main[index + 1]
         block = blocks[index]
@@ -155,6 +162,12 @@ def _is_teaser(blocks: list[HtmlBlock], index: int) -> bool:
         if _is_prose(block):
             return False
     return False
+
+
+def _is_short_text(block: HtmlBlock) -> bool:
+    """Tell whether a block is text, if it stands in the middle of text."""
+    sentence = block.kind in ("list_item", "caption") or _SENTENCE_END.search(block.text)
+    return bool(sentence) and not block.linked and len(_words(block.text)) >= _FEW_WORDS
 
 
 def _is_menu(node: Node) -> bool:

@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 from extract.checks import FAST, codes, read, text_pdf
+from extract.office import zipped
 
 from ingest.errors import ItemError
 from ingest.extract import extract, media
@@ -52,6 +53,18 @@ def office(part: str) -> bytes:
         (office("word/document.xml"), "a.docx", media.DOCX),
         (office("xl/workbook.xml"), "a.zip", media.XLSX),
         (office("readme"), "a.docx", media.ZIP),
+        (office("ppt/presentation.xml"), "a.docm", media.PPTX),
+        (office("xl/workbook.bin"), "a.xlsx", media.XLSB),
+        (office("word/document.xml")[:120], "a.docx", media.DOCX),
+        (zipped({"word/letter.txt": "x", "xl/list.txt": "y"}), "a.zip", media.ZIP),
+        (zipped({"mimetype": media.ODS, "content.xml": "<x/>"}), "a.zip", media.ODS),
+        (zipped({"content.xml": "<x/>", "mimetype": media.ODP}), "a.odt", media.ODP),
+        (zipped({"META-INF/container.xml": "<x/>"}), "a.epub", media.EPUB),
+        (
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+            "a.docx",
+            media.ENCRYPTED,
+        ),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "a.doc", media.OLE),
         (b"{\\rtf1 x}", "a.doc", media.RTF),
         (b"a,b\n1,2\n", "a.csv", media.CSV),
@@ -92,8 +105,8 @@ def test_a_declaration_tells_text_apart_but_never_overrules_content(
 @pytest.mark.parametrize(
     ("data", "name", "says"),
     [
-        (office("word/document.xml"), "contract.docx", "PDF"),
-        (office("xl/workbook.xml"), "contract.pdf", "CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1rest", "contract.doc", ".docx"),
+        (office("xl/workbook.bin"), "contract.xlsb", ".xlsx"),
         (RSS, "news.xml", "connector: feed"),
         (ATOM, "news.html", "connector: feed"),
         (bytes(range(256)) * 4, "blob.bin", "none of PDF"),
