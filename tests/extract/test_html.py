@@ -173,7 +173,8 @@ def contract(sections: int) -> str:
         f"<div class='s{n}'><h3>{n}. Section {n}</h3><ol type='a'><li>Item {n} is due.</li>"
         f"<li>So is this.</li></ol><table><tr><td>Fee {n}</td><td>{n * 10} euro</td></tr>"
         f"<tr><td>Tax {n}</td><td>{n} euro</td></tr></table>"
-        f"<div>The parties of section {n} agree to be bound by it.<br><br>They sign in two copies, of which each of them keeps one for number {n}.</div></div>"
+        f"<div>The parties of section {n} agree to be bound by it.<br><br>They sign in two "
+        f"copies, of which each of them keeps one for number {n}.</div></div>"
         for n in range(1, sections + 1)
     )
     return (
