@@ -120,14 +120,16 @@ class _Writer:
             words.add(line, page, self._line)
             self._line += 1
         stop = len(words.words)
-        if passage.kind in ("paragraph", "list_item"):
+        kind = passage.kind
+        if kind in ("paragraph", "list_item"):
             found = run_in_heading(words.texts[first : first + RUN_IN_WORDS])
             if found is not None and first + found[0] < stop:
                 self._runs.append(_Run("heading", found[1], first, first + found[0]))
                 first += found[0]
+                kind = "paragraph"
         rows = passage.rows
         lines = (*starts, stop) if rows else ()
-        self._runs.append(_Run(passage.kind, passage.level, first, stop, rows, lines))
+        self._runs.append(_Run(kind, passage.level, first, stop, rows, lines))
 
     def _rows(self, run: _Run) -> tuple[TableRow, ...]:
         starts, ends = self.words.starts, self.words.ends

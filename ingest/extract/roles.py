@@ -109,7 +109,7 @@ def _is_heading(block: Block, below: list[Block], body: float, *, bold: bool) ->
         return True
     if not below or below[0].kind not in ("paragraph", "list_item", "heading"):
         return False
-    if body and block.size < _SMALL * body:
+    if 0 < block.size < _SMALL * body:
         return False
     if clause_level(text) is not None:
         return bool(body) and block.bold and not bold

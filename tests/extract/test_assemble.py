@@ -1,21 +1,38 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from extract.checks import check_invariants
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from ingest.extract import EXTRACTOR_VERSION
 from ingest.extract.assemble import assemble
 from ingest.extract.blocks import Block, PageContent, PageWord, RowSpan, clamp, split_word
 from ingest.extract.furniture import mark_furniture
-from schemas.document import Extraction, ExtractionWarning, Page
+from ingest.extract.words import WordList
+from schemas.document import Extraction, ExtractionWarning, Page, Word
 
 WIDTH, HEIGHT = 200.0, 400.0
 SIDES = st.floats(0, 400, allow_nan=False)
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs", "Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=6
-) | st.sampled_from(["👩\u200d👩\u200d👧", "e\u0301", "ﬁ", "שלום", "条款"])
+) | st.sampled_from(
+    [
+        "👩\u200d👩\u200d👧",
+        "e\u0301",
+        "ﬁ",
+        "שלום",
+        "条款",
+        "agree-",
+        "ment",
+        "a\u00ad",
+        "1.",
+        "Term.",
+    ]
+)
 
 
 def word(text: str, top: float = 200.0, left: float = 20.0) -> PageWord:
@@ -78,7 +95,11 @@ def test_any_blocks_make_a_valid_extraction(contents: list[PageContent], split: 
     extraction = extraction_of(contents)
     if contents:
         check_invariants(extraction)
-    assert sorted(extraction.text[w.char_start : w.char_end] for w in extraction.words) == texts
+    found = sorted(extraction.text[w.char_start : w.char_end] for w in extraction.words)
+    assert len(found) == len(texts)
+    assert sorted(text.rstrip("-\u00ad") for text in found) == sorted(
+        text.rstrip("-\u00ad") for text in texts
+    )
 
 
 def page_of(number: int, *page_blocks: Block) -> PageContent:
@@ -119,6 +140,137 @@ def test_a_clause_over_a_page_break_is_contiguous() -> None:
         "\n\nACME Confidential\n\nPage 1 of 2\n\nACME Confidential\n\n- 2 -"
     )
     assert [w.line for w in extraction.words] == sorted(w.line for w in extraction.words)
+
+
+def hyphenated(text: str, top: float, bare: bool = True) -> tuple[PageWord, ...]:
+    """Return a line whose last word ends in a hyphen and knows its box without it."""
+    *before, last = line(text, top)
+    x0, y0, x1, y1 = last.box
+    return (*before, replace(last, bare_box=(x0, y0, x1 - 6, y1) if bare else None))
+
+
+def spans(extraction: Extraction) -> list[tuple[str, int, float]]:
+    """Return the text, page and width of each word."""
+    return [
+        (extraction.text[w.char_start : w.char_end], w.page, w.box[2] - w.box[0])
+        for w in extraction.words
+    ]
+
+
+def test_a_broken_word_is_one_word_with_both_boxes() -> None:
+    lines = (hyphenated("an agree-", 100), line("ment in a long-", 112), line("term plan", 124))
+    extraction = extraction_of([page_of(1, paragraph(*lines))])
+    check_invariants(extraction)
+    assert extraction.text == "an agreement in a long-term plan"
+    assert ("agree", 1, 30.0) in spans(extraction), "the box without the hyphen"
+    assert ("ment", 1, 24.0) in spans(extraction)
+    assert ("long-", 1, 30.0) in spans(extraction), "the box with its own hyphen"
+    assert len({w.line for w in extraction.words}) == 3
+
+
+def test_a_broken_word_without_a_known_hyphen_keeps_its_whole_box() -> None:
+    extraction = extraction_of(
+        [page_of(1, paragraph(hyphenated("agree-", 100, False), line("ment", 112)))]
+    )
+    assert spans(extraction) == [("agree", 1, 36.0), ("ment", 1, 24.0)]
+
+
+def test_a_word_broken_over_a_page_has_a_box_on_each() -> None:
+    """Footnotes, captions and running heads between its halves do not part them."""
+    note = Block("footnote", (line("1 As amended.", 380),), size=7)
+    contents = [
+        page_of(
+            1, paragraph(hyphenated("the agree-", 360)), note, Block("footer", (line("1", 390),))
+        ),
+        page_of(2, Block("header", (line("ACME", 10),)), paragraph(line("ment ends.", 60))),
+    ]
+    extraction = extraction_of(contents)
+    check_invariants(extraction)
+    assert extraction.text[: extraction.body_end] == "the agreement ends.\n\n1 As amended."
+    assert [(text, page) for text, page, _ in spans(extraction)[:3]] == [
+        ("the", 1),
+        ("agree", 1),
+        ("ment", 2),
+    ]
+    assert [e.kind for e in extraction.elements] == ["paragraph", "footnote", "footer", "header"]
+
+
+@pytest.mark.parametrize(
+    ("last", "first", "joined"),
+    [
+        ("shall deliver the", "Goods in time.", True),
+        ("to Acme, its parent,", "Beta and others.", True),
+        ("a full line of words", "Goods in time.", True),
+        ("The end.", "the next one", False),
+        ("as follows:", "the next one", False),
+        ("shall deliver the", "(a) goods", False),
+        ("shall deliver the", "2. GOODS", False),
+    ],
+)
+def test_paragraphs_that_go_on_behind_a_page(last: str, first: str, joined: bool) -> None:
+    above = line("a line of some words", 340)
+    contents = [
+        page_of(1, paragraph(above, line(last, 360))),
+        page_of(2, paragraph(line(first, 60))),
+    ]
+    extraction = extraction_of(contents)
+    check_invariants(extraction)
+    elements = [e for e in extraction.elements if e.kind != "heading"]
+    assert (len(elements) == 1) == joined or first == "2. GOODS"
+
+
+def test_a_paragraph_does_not_go_on_below_itself() -> None:
+    blocks = paragraph(line("shall deliver the", 100)), paragraph(line("goods in time", 130))
+    assert len(extraction_of([page_of(1, *blocks)]).elements) == 2
+
+
+def test_a_paragraph_goes_on_in_the_next_column() -> None:
+    left = paragraph(line("shall deliver the", 300))
+    right = paragraph(tuple(word(text, 60, 120 + 30 * n) for n, text in enumerate(["goods", "in"])))
+    assert extraction_of([page_of(1, left, right)]).text == "shall deliver the\ngoods in"
+
+
+def test_a_run_in_heading_is_an_element_of_its_own() -> None:
+    extraction = extraction_of(
+        [page_of(1, paragraph(line("7. Termination. Either party may", 100)))]
+    )
+    check_invariants(extraction)
+    assert extraction.text == "7. Termination. Either party may"
+    assert [
+        (e.kind, e.level, extraction.text[e.char_start : e.char_end]) for e in extraction.elements
+    ] == [("heading", 1, "7. Termination."), ("paragraph", None, "Either party may")]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"box": (0.0, 0.0, float("nan"), 10.0)},
+        {"confidence": 101.0},
+        {"confidence": -1.0},
+        {"source": "guess"},
+        {"box_kind": "page"},
+        {"box": (0.0, 0.0, 1.0)},
+    ],
+)
+def test_words_outside_the_contract_are_refused(bad: dict[str, object]) -> None:
+    words = WordList()
+    words.add((replace(word("a"), **bad),), 1, 0)
+    words.place()
+    with pytest.raises(ValueError, match="out of range"):
+        words.build()
+
+
+def test_words_are_like_those_that_pydantic_makes() -> None:
+    words = WordList()
+    words.add((word("a"), replace(word("b"), confidence=80.0, source="ocr")), 3, 7)
+    assert words.place() == "a b"
+    [first, second] = words.build()
+    for made in (first, second):
+        assert made == Word(**made.model_dump())
+        assert Word.model_validate_json(made.model_dump_json()) == made
+        assert hash(made) == hash(made.model_copy())
+    with pytest.raises(ValidationError):
+        first.page = 4
 
 
 def test_what_only_looks_like_furniture_stays() -> None:
