@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from ocr.orientation import Orientation
     from ocr.transform import Turn
 
-_READ_HEIGHT = 20.0
-"""Height of letters in pixels at which Tesseract reads well."""
+_ENLARGED, _REDUCED = 20.0, 40.0
+"""Height in pixels to which letters are enlarged, and reduced. Tesseract reads both well, and
+beside large letters there may be small ones."""
 _SMALL, _HUGE = 14.0, 60.0
 """Letters between these heights are left as they are: resampling costs sharpness."""
 _LARGEST_SCALE = 3.0
@@ -185,11 +186,11 @@ class Subject:
         if not height or _SMALL <= height <= _HUGE:
             return 1.0
         if height > _HUGE:
-            return _READ_HEIGHT / height
+            return _REDUCED / height
         if not how.enlarge:
             return 1.0
         most = (_MAX_PIXELS / (self._image.width * self._image.height)) ** 0.5
-        return float(max(1.0, min(_READ_HEIGHT / height, _LARGEST_SCALE, most)))
+        return float(max(1.0, min(_ENLARGED / height, _LARGEST_SCALE, most)))
 
     def _to_read(self, transform: Transform, *, even: bool) -> Image:
         key = transform, even
