@@ -30,9 +30,8 @@ from ingest.extract.decode import clean
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
-from ingest.extract.scans import Recogniser, mean_of_words, reading_problems, recognised_blocks
+from ingest.extract.scans import Recognised, Recogniser, mean_of_words, recognised_blocks
 from ocr.engine import OcrError
-from ocr.recognition import Reading
 from ocr.render import MAX_SIDE, POINTS_PER_INCH, PixelMap, RenderedPage
 from schemas.document import ExtractionWarning, Page, Recognition
 
@@ -92,7 +91,7 @@ class _Frame:
 
     page: Page
     pixel_map: PixelMap | None = None
-    future: Future[Reading] | None = None
+    future: Future[Recognised] | None = None
     unreadable: str | None = None
     notes: list[ExtractionWarning] = field(default_factory=list)
 
@@ -110,7 +109,7 @@ class _Frame:
                 blocks = recognised_blocks(
                     reading.words, self.pixel_map, self.page.width, self.page.height
                 )
-                for code, message in reading_problems(reading.record):
+                for code, message in reading.problems:
                     self.note(code, message)
         if not blocks:
             self.note("page_without_text", "OCR gave no words.")

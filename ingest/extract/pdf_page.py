@@ -25,9 +25,9 @@ from ingest.extract.ocr_layer import is_layer, judge_layer
 from ingest.extract.pdf_annotations import read_annotations
 from ingest.extract.scans import (
     LOW_CONFIDENCE,
+    Recognised,
     Recogniser,
     mean_of_words,
-    reading_problems,
     recognised_blocks,
 )
 from ingest.extract.text_layer import (
@@ -41,7 +41,6 @@ from ingest.settings import ExtractionSettings
 from ocr.components import find_components
 from ocr.engine import OcrError
 from ocr.mupdf import pymupdf
-from ocr.recognition import Reading
 from ocr.render import PixelMap, RenderedPage, render
 from ocr.routing import (
     FEW_CHARACTERS,
@@ -54,7 +53,7 @@ from ocr.routing import (
     prefers_layer,
     untrusted,
 )
-from schemas.document import BoxTuple, ElementKind, ExtractionWarning, Page, Recognition
+from schemas.document import BoxTuple, ElementKind, ExtractionWarning, Page
 
 _LETTER = (612.0, 792.0)
 _GLANCE_DPI = 150.0
@@ -72,7 +71,7 @@ class _Pending:
     """An area that is being recognised."""
 
     pixel_map: PixelMap
-    future: Future[Reading]
+    future: Future[Recognised]
     box: BoxTuple
 
 
@@ -238,7 +237,7 @@ class PageReader:
         width, height = self._size
         figures: list[Block] = []
         scans: list[Block] = []
-        records: list[Recognition] = []
+        readings: list[Recognised] = []
         known = self._known()
         for pending in self._pending:
             try:
@@ -247,7 +246,7 @@ class PageReader:
                 raise_if_memory(error)
                 self._warn("ocr_failed", f"The page could not be recognised: {error}")
                 continue
-            records.append(reading.record)
+            readings.append(reading)
             blocks = recognised_blocks(
                 reading.words,
                 pending.pixel_map,
@@ -264,17 +263,17 @@ class PageReader:
                 "figure_text_dropped",
                 f"{self._dropped} words or signs in pictures were recognised too badly to keep.",
             )
-        return self._put_together(scans, figures, records)
+        return self._put_together(scans, figures, readings)
 
     def _put_together(
-        self, scans: list[Block], figures: list[Block], records: list[Recognition]
+        self, scans: list[Block], figures: list[Block], readings: list[Recognised]
     ) -> PageContent:
         if self._unproven and self._settle([*scans, *figures]):
             self._lines += (replace(line, hidden=None) for line in self._unproven)
-            scans, figures, records = [], [], []
-        for record in records:
-            if self._share(record.box) >= SCAN_SHARE:
-                for code, message in reading_problems(record):
+            scans, figures = [], []
+        for reading in readings:
+            if scans and self._share(reading.record.box) >= SCAN_SHARE:
+                for code, message in reading.problems:
                     self._warn(code, message)
         body = [line for line in self._lines if not line.watermark]
         if scans:
@@ -298,7 +297,7 @@ class PageReader:
             label=self._label,
             text_source=sources.pop() if len(sources) == 1 else "mixed" if sources else "none",
             ocr_confidence=mean_of_words(words),
-            recognitions=tuple(records),
+            recognitions=tuple(reading.record for reading in readings),
         )
         return PageContent(page, blocks, self._regions is not None and not scans, self._warnings)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from ingest.extract.ocr_slots import shared_slots
 from ingest.settings import ExtractionSettings
 from ocr.engine import EngineUnavailableError, OcrWord
 from ocr.engines import first_engine, second_engine
-from ocr.recognition import PageRecogniser, Reading
+from ocr.recognition import PageRecogniser
+from ocr.script import script_hint
 
 if TYPE_CHECKING:
     from ocr.render import PixelMap, RenderedPage
@@ -27,6 +29,17 @@ LOW_CONFIDENCE = 60.0
 """Upright pages that could be read had a mean of 56 or more, unreadable ones 47 or less."""
 _FULL_WIDTH = 0.9
 """A line that reaches this far to its paragraph's right edge goes on in the next line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The words of an image, and what there is to say of them."""
+
+    words: tuple[OcrWord, ...]
+    """In reading order; boxes in pixels of the image."""
+    record: Recognition
+    problems: tuple[tuple[str, str], ...] = ()
+    """Codes and messages of what a reader should know."""
 
 
 class Recogniser:
@@ -40,7 +53,7 @@ class Recogniser:
         self._settings = settings
         self._reader: PageRecogniser | None = None
         self._pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="ocr")
-        self._running: set[Future[Reading]] = set()
+        self._running: set[Future[Recognised]] = set()
 
     def __enter__(self) -> Recogniser:
         return self
@@ -48,7 +61,7 @@ class Recogniser:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def submit(self, rendered: RenderedPage, box: BoxTuple) -> Future[Reading]:
+    def submit(self, rendered: RenderedPage, box: BoxTuple) -> Future[Recognised]:
         """Begin to read an image and return what will hold its words, boxes in pixels.
 
         Waits while one image more than there are threads is unread, so that a long scan is not in
@@ -64,7 +77,7 @@ class Recogniser:
         reader = self._reader or self._start()
         while len(self._running) > self._settings.workers:
             _, self._running = wait(self._running, return_when=FIRST_COMPLETED)
-        future = self._pool.submit(_read, reader, rendered, box)
+        future = self._pool.submit(_read, reader, rendered, box, self._settings.ocr_languages)
         self._running.add(future)
         return future
 
@@ -81,11 +94,18 @@ class Recogniser:
         return self._reader
 
 
-def _read(reader: PageRecogniser, rendered: RenderedPage, box: BoxTuple) -> Reading:
+def _read(
+    reader: PageRecogniser, rendered: RenderedPage, box: BoxTuple, languages: str
+) -> Recognised:
     slots = shared_slots()
     turn: AbstractContextManager[None] = slots.take() if slots else nullcontext()
     with turn:
-        return reader.read(rendered.image, rendered.dpi, box)
+        reading = reader.read(rendered.image, rendered.dpi, box)
+        problems = reading_problems(reading.record)
+        if any(code == "low_ocr_confidence" for code, _ in problems):
+            hint = script_hint(rendered.image, round(rendered.dpi), languages)
+            problems = [(code, f"{said} {hint}" if hint else said) for code, said in problems]
+    return Recognised(reading.words, reading.record, tuple(problems))
 
 
 def reading_problems(record: Recognition) -> list[tuple[str, str]]:
@@ -97,7 +117,7 @@ def reading_problems(record: Recognition) -> list[tuple[str, str]]:
             (
                 "low_ocr_confidence",
                 f"The words were recognised with a mean confidence of {chosen.confidence:.0f}; "
-                "the page may be turned, handwritten or in another language.",
+                "the page may be handwritten, blurred or in another language.",
             )
         )
     if record.flagged and "uncovered_ink" in record.reasons:

@@ -129,6 +129,33 @@ def test_the_same_document_reads_the_same_on_one_thread_and_on_several() -> None
     assert one.text.endswith("Second page of the scan\n\nThird page of the scan")
 
 
+def test_of_what_cannot_be_read_the_script_is_named(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, str]] = []
+
+    def hint(image: Image.Image, dpi: int, languages: str) -> str | None:
+        asked.append((image.width, languages))
+        return "It looks like Greek script." if image.width == 2 else None
+
+    def read_badly(image: Image.Image, dpi: float, box: object) -> Reading:
+        confidence = 90.0 if image.width == 1 else 30.0
+        return Reading((), record(attempt={"confidence": confidence}))
+
+    monkeypatch.setattr(scans, "script_hint", hint)
+    monkeypatch.setattr(reader, "read", read_badly)
+    with Recogniser(ExtractionSettings(workers=1, ocr_languages="eng")) as recogniser:
+        found = [recogniser.submit(page(width), BOX).result() for width in (1, 2, 3)]
+    assert [[code for code, _ in one.problems] for one in found] == [
+        [],
+        ["low_ocr_confidence"],
+        ["low_ocr_confidence"],
+    ]
+    assert found[1].problems[0][1].endswith(" It looks like Greek script.")
+    assert found[2].problems[0][1].endswith(".")
+    assert asked == [(2, "eng"), (3, "eng")]
+
+
 def test_problems_of_a_reading() -> None:
     assert reading_problems(record()) == []
     low = record(attempt={"confidence": 41.0}, flagged=True, reasons=("low_confidence",))
