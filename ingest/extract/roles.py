@@ -9,12 +9,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 
 from ingest.extract.blocks import Block, PageContent, line_text
-from ingest.extract.headings import clause_level, is_capital_heading, is_name, is_running
+from ingest.extract.headings import (
+    clause_level,
+    is_capital_heading,
+    is_name,
+    is_running,
+    numbered_depth,
+)
 from ingest.extract.paragraphs import LIST_MARK
-from schemas.document import BEHIND_BODY
+from schemas.document import BEHIND_BODY, ElementKind
 
 _CAPTION = re.compile(
     r"(?:figure|fig\.|table|chart|exhibit|abbildung|abb\.|tabelle)\s+[\dIVX]+(?:[.-]\d+)*"
@@ -31,17 +37,22 @@ _TITLE = 1.2
 _HEADING_WORDS = 15
 _HEADING_LINES = 3
 _TITLE_LINES = 4
+_ABOVE_TEXT: frozenset[ElementKind] = BEHIND_BODY | {"heading"}
 _LOOK_BELOW = 3
 _UPPER = 0.5
 """A title stands in this share of the first page; a footnote does not."""
 
 
 def set_roles(contents: list[PageContent]) -> None:
-    """Give roles to the blocks that are paragraphs so far, on pages without a layout model."""
-    pages = [content for content in contents if not content.laid_out and content.blocks]
-    if not pages:
+    """Give roles to the blocks that are paragraphs so far, on pages without a layout model.
+
+    The title is looked for on every first page: the model sees most of them as headings.
+    """
+    written = [content for content in contents if content.blocks]
+    if not written:
         return
-    body, bold = _body(pages)
+    body, bold = _body(written)
+    pages = [content for content in written if not content.laid_out]
     for content in pages:
         notes = set(_footnotes(content, body))
         content.blocks = [
@@ -50,8 +61,7 @@ def set_roles(contents: list[PageContent]) -> None:
             else _role(block, _below(content.blocks, index), body, bold=bold)
             for index, block in enumerate(content.blocks)
         ]
-    if pages[0] is next(content for content in contents if content.blocks):
-        _set_title(pages, body)
+    _set_title(written, body)
 
 
 def _body(pages: list[PageContent]) -> tuple[float, bool]:
@@ -167,26 +177,31 @@ def _footnotes(content: PageContent, body: float) -> Iterator[int]:
 
 
 def _set_title(pages: list[PageContent], body: float) -> None:
-    """Make the largest heading of the first page its title, where it is the document's largest."""
+    """Make the first page's title of the largest heading above its text.
+
+    It must be larger than the text and as large as any heading, or in capitals.
+    """
     first = pages[0]
     if any(block.kind == "title" for block in first.blocks):
         return
+    above = takewhile(
+        lambda pair: pair[1].kind in _ABOVE_TEXT or not _is_running(pair[1]),
+        enumerate(first.blocks),
+    )
     headings = [
         (index, block)
-        for index, block in enumerate(first.blocks)
+        for index, block in above
         if block.kind == "heading"
-        and block.level is None
+        and numbered_depth(block.text) is None
         and len(block.lines) <= _TITLE_LINES
         and block.lines[0][0].box[1] < _UPPER * first.page.height
     ]
     if not headings:
         return
-    index, title = max(headings, key=lambda pair: pair[1].size)
+    index, title = max(headings, key=lambda pair: (pair[1].size, pair[1].text.isupper()))
     largest = max(
         block.size for content in pages for block in content.blocks if block.kind == "heading"
     )
-    by_size = body and title.size >= _TITLE * body and title.size >= largest
-    # Where all is of one size, a title is a heading that nothing stands above.
-    by_place = index == 0 and title.text.isupper() and title.size >= largest
-    if by_size or by_place:
-        first.blocks[index] = replace(title, kind="title")
+    large = bool(body) and title.size >= _TITLE * body and title.size >= largest
+    if large or (title.text.isupper() and len(title.text.split()) > 1):
+        first.blocks[index] = replace(title, kind="title", level=None)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from extract.checks import check_invariants
@@ -252,7 +253,7 @@ def test_a_run_in_heading_is_an_element_of_its_own() -> None:
         {"box": (0.0, 0.0, 1.0)},
     ],
 )
-def test_words_outside_the_contract_are_refused(bad: dict[str, object]) -> None:
+def test_words_outside_the_contract_are_refused(bad: dict[str, Any]) -> None:
     words = WordList()
     words.add((replace(word("a"), **bad),), 1, 0)
     words.place()

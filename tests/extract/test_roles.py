@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ingest.extract.blocks import Block, Line, PageContent, PageWord
@@ -101,6 +103,23 @@ def test_small_print_with_a_mark_at_the_foot_is_a_footnote() -> None:
     content = PageContent(page, blocks)
     set_roles([content])
     assert [found.kind for found in content.blocks] == ["paragraph"] * 4 + ["footnote"] * 3
+
+
+@pytest.mark.parametrize("laid_out", [True, False])
+def test_the_title_is_above_the_text(laid_out: bool) -> None:
+    page = Page(number=1, width=600, height=800, rotation=0, text_source="digital")
+    texts = ["Exhibit 10.2", "MASTER AGREEMENT", TEXT, "GOVERNING LAW", TEXT]
+    blocks = [block(text, 40 + 20 * n) for n, text in enumerate(texts)]
+    blocks = [replace(b, kind="heading") if n in (0, 1, 3) else b for n, b in enumerate(blocks)]
+    content = PageContent(page, blocks, laid_out)
+    set_roles([content])
+    assert [found.kind for found in content.blocks] == [
+        "heading",
+        "title",
+        "paragraph",
+        "heading",
+        "paragraph",
+    ]
 
 
 def test_pages_that_a_model_has_seen_are_left_alone() -> None:
