@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from itertools import pairwise
 
+import pytest
+from chunk_checks import check_chunks
+from extract.checks import check_invariants
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import chunking_settings, counter
+
+from ingest.chunking import Chunker
+from ingest.extract.assemble import assemble
+from ingest.extract.blocks import Block, PageContent, PageWord
 from ingest.extract.joins import HYPHENS, Join, Joiner
+from ingest.settings import ChunkingSettings
+from schemas.document import Extraction, Page
 
 NOTHING = Joiner([])
 
@@ -100,3 +110,56 @@ def test_a_join_leaves_something_of_both(texts: list[str], last: str, first: str
     if join is not Join.NONE:
         assert last[-1] in HYPHENS
         assert last[:-1][-1].isalnum()
+
+
+SYLLABLES = ["agree-", "ment", "long-", "term", "the", "notice", "parties", "shall", "deliver."]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(SYLLABLES), min_size=1, max_size=8), min_size=1, max_size=30),
+    st.integers(1, 3),
+    chunking_settings(),
+)
+@settings(max_examples=40)
+def test_no_chunk_ends_inside_a_joined_word(
+    texts: list[list[str]], pages: int, sizes: ChunkingSettings
+) -> None:
+    """Both parts of a joined word are in one chunk, and the chunk has a box for each."""
+    lines = [
+        tuple(
+            PageWord(text, (20 + 60 * n, 15 * m, 70 + 60 * n, 15 * m + 10), None, "digital")
+            for n, text in enumerate(line)
+        )
+        for m, line in enumerate(texts)
+    ]
+    contents = [
+        PageContent(
+            Page(number=number, width=600, height=500, rotation=0, text_source="digital"),
+            [Block("paragraph", tuple(lines))],
+        )
+        for number in range(1, pages + 1)
+    ]
+    draft = assemble(contents)
+    extraction = Extraction(
+        media_type="application/pdf",
+        extractor_version="1",
+        doc_sha256="0" * 64,
+        text=draft.text,
+        body_end=draft.body_end,
+        pages=tuple(draft.pages),
+        words=tuple(draft.words),
+        elements=tuple(draft.elements),
+    )
+    check_invariants(extraction)
+    chunks = Chunker(counter(), sizes).chunk(extraction)
+    check_chunks(extraction, chunks, counter(), sizes)
+    joined = {
+        before.char_end
+        for before, word in pairwise(extraction.words)
+        if before.char_end == word.char_start
+    }
+    longest = max(len(word) for word in extraction.text.split())
+    for chunk in chunks:
+        if sizes.max_chars > 4 * longest and sizes.max_tokens > 16:
+            assert chunk.char_start not in joined
+            assert chunk.char_end not in joined
