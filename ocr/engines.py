@@ -1,7 +1,12 @@
-"""Choosing the engines that read scans, from what is set and what is installed."""
+"""Choosing the engines that read scans, from what is set and what is installed.
+
+A process has one engine of a kind and language, for all documents: loading one takes as long as
+reading a small page.
+"""
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -38,12 +43,8 @@ def first_engine(choice: FirstChoice, languages: str) -> OcrEngine:
     if choice == "tesserocr":
         if not find_spec("tesserocr"):
             raise _not_installed("tesserocr", "MUNIMENT_EXTRACTION__OCR_ENGINE=tesseract")
-        from ocr.tesserocr_engine import TesserocrEngine
-
-        return TesserocrEngine(languages)
-    from ocr.tesseract import TesseractEngine
-
-    return TesseractEngine(languages)
+        return _tesserocr(languages)
+    return _tesseract(languages)
 
 
 def second_engine(choice: SecondChoice, languages: str) -> OcrEngine | None:
@@ -70,6 +71,26 @@ def second_engine(choice: SecondChoice, languages: str) -> OcrEngine | None:
             f"RapidOCR cannot read {', '.join(unknown)}: its models know Latin, Chinese and "
             "Japanese letters. Set MUNIMENT_EXTRACTION__OCR_SECOND_ENGINE to auto or none."
         )
+    return _rapid()
+
+
+@cache
+def _tesseract(languages: str) -> OcrEngine:
+    from ocr.tesseract import TesseractEngine
+
+    return TesseractEngine(languages)
+
+
+# Each holds the data of its languages: tens of megabytes, more for each that reads at once.
+@lru_cache(maxsize=4)
+def _tesserocr(languages: str) -> OcrEngine:
+    from ocr.tesserocr_engine import TesserocrEngine
+
+    return TesserocrEngine(languages)
+
+
+@cache
+def _rapid() -> OcrEngine:
     from ocr.rapid import RapidEngine
 
     return RapidEngine()

@@ -66,6 +66,13 @@ ENGINES: dict[str, Callable[[], OcrEngine]] = {
 }
 
 
+def fresh(name: str) -> OcrEngine:
+    """Return an engine that was not used yet; those of ``ENGINES`` are one a process."""
+    kind = type(ENGINES[name]())
+    new: OcrEngine = kind() if name == "rapidocr" else kind("eng")  # type: ignore[call-arg]
+    return new
+
+
 @pytest.fixture(scope="module", params=sorted(ENGINES))
 def engine(request: pytest.FixtureRequest) -> OcrEngine:
     return ENGINES[cast(str, request.param)]()
@@ -202,14 +209,13 @@ def test_it_needs_no_network(engine: OcrEngine, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    fresh = ENGINES[engine.name]()
-    assert texts(fresh.recognise(words_image(), 200)) == WORDS
+    assert texts(fresh(engine.name).recognise(words_image(), 200)) == WORDS
 
 
 def test_it_prints_nothing(engine: OcrEngine, capfd: pytest.CaptureFixture[str]) -> None:
-    fresh = ENGINES[engine.name]()
-    fresh.recognise(words_image(), 200)
-    fresh.recognise(Image.new("L", (50, 50), 255), 10)
+    new = fresh(engine.name)
+    new.recognise(words_image(), 200)
+    new.recognise(Image.new("L", (50, 50), 255), 10)
     assert capfd.readouterr() == ("", "")
 
 
@@ -222,7 +228,7 @@ def _fail(said: str) -> Callable[..., Any]:
 
 def _failing(name: str, said: str, monkeypatch: pytest.MonkeyPatch) -> OcrEngine:
     """Return an engine whose library fails with these words."""
-    engine = ENGINES[name]()
+    engine = fresh(name)
     if name == "tesseract":
         import pytesseract
 
@@ -238,7 +244,7 @@ def _failing(name: str, said: str, monkeypatch: pytest.MonkeyPatch) -> OcrEngine
 
             Recognize = staticmethod(_fail(said))
 
-        monkeypatch.setattr(engine, "_tesseract", Broken)
+        monkeypatch.setattr(engine, "_open", Broken)
     else:
         networks = (_fail(said), _fail(said))
         monkeypatch.setattr(engine, "_networks", networks)
@@ -273,12 +279,31 @@ def test_a_missing_language_names_its_package(
         _ = engine.version
 
 
+def test_a_tesseract_that_failed_is_not_used_again() -> None:
+    pytest.importorskip("tesserocr")
+    from ocr.tesserocr_engine import TesserocrEngine
+
+    engine = TesserocrEngine("eng")
+    with pytest.raises(ValueError, match="mine"), engine._tesseract() as failed:
+        raise ValueError("mine")
+    with engine._tesseract() as first, engine._tesseract() as second:
+        assert len({id(failed), id(first), id(second)}) == 3, "two that read at once have their own"
+    with engine._tesseract() as again:
+        assert again in (first, second)
+
+
 # --- choosing ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ocr.engines.find_spec", lambda _: None)
+
+
+def test_a_process_has_one_engine_of_a_kind() -> None:
+    for choose in ENGINES.values():
+        assert choose() is choose()
+    assert first_engine("tesseract", "eng") is not first_engine("tesseract", "eng+deu")
 
 
 def test_auto_takes_what_is_installed() -> None:
