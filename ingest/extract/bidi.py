@@ -94,7 +94,7 @@ def _last_of_run(kinds: Sequence[Kind], start: int) -> int:
 
 def _read_rightward(kinds: Sequence[Kind], *, base: Kind) -> list[bool]:
     """Say of each place whether it belongs to a run that is read from left to right."""
-    before, after = _nearest(kinds, "LR", base), _nearest(kinds[::-1], "LR", base)[::-1]
+    before = _nearest(kinds, "LR", base)
     in_numbers = [kind == "N" for kind in kinds]
     for index in range(1, len(kinds) - 1):
         if kinds[index] == "S" and kinds[index - 1] == kinds[index + 1] == "N":
@@ -104,9 +104,9 @@ def _read_rightward(kinds: Sequence[Kind], *, base: Kind) -> list[bool]:
             beside = index - step
             if kinds[index] == "T" and 0 <= beside < len(kinds) and in_numbers[beside]:
                 in_numbers[index] = True
-    # For what stands between, a number counts as a letter of the language around it.
+    # A number on the right of a word that is read rightward belongs to it: "Python 3.11".
     counted: list[Kind] = [
-        ("L" if before[index] == after[index] == "L" else "R") if in_numbers[index] else kind
+        ("L" if before[index] == "L" else "R") if in_numbers[index] else kind
         for index, kind in enumerate(kinds)
     ]
     left, right = _nearest(counted, "LR", base), _nearest(counted[::-1], "LR", base)[::-1]

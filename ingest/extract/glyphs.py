@@ -119,32 +119,35 @@ class _Doubles:
                 continue
             # What has no width of its own goes with the letter before it.
             if _has_width(glyph, axis):
-                twin = self._twin(glyph)
+                twin = self._twin(glyph, axis)
             if twin is None:
                 kept.append(glyph)
             else:
                 twin.box = hull((twin.box, glyph.box))
         return kept, len(kept) < len(glyphs)
 
-    def _twin(self, glyph: Glyph) -> Glyph | None:
+    def _twin(self, glyph: Glyph, axis: int) -> Glyph | None:
         reach = max(_SHIFT * glyph.size, 0.1)
         column, row = int(glyph.box[0] // reach), int(glyph.box[1] // reach)
         for x in (column - 1, column, column + 1):
             for y in (row - 1, row, row + 1):
                 for other in self._cells.get((glyph.text, x, y), ()):
-                    if _same_place(other, glyph):
+                    if _same_place(other, glyph, axis):
                         return other
         self._cells.setdefault((glyph.text, column, row), []).append(glyph)
         return None
 
 
-def _same_place(a: Glyph, b: Glyph) -> bool:
+def _same_place(a: Glyph, b: Glyph, axis: int) -> bool:
+    """Say whether two glyphs lie on each other along the line, and about as high."""
     reach = _SHIFT * max(a.size, b.size)
-    return 0.8 * a.size <= b.size <= 1.25 * a.size and all(
-        abs(a.box[axis] - b.box[axis]) <= reach
-        and min(a.box[axis + 2], b.box[axis + 2]) - max(a.box[axis], b.box[axis])
-        >= _OVERLAP * min(a.box[axis + 2] - a.box[axis], b.box[axis + 2] - b.box[axis])
-        for axis in (0, 1)
+    overlap = min(a.box[axis + 2], b.box[axis + 2]) - max(a.box[axis], b.box[axis])
+    narrower = min(a.box[axis + 2] - a.box[axis], b.box[axis + 2] - b.box[axis])
+    return (
+        0.8 * a.size <= b.size <= 1.25 * a.size
+        and abs(a.box[0] - b.box[0]) <= reach
+        and abs(a.box[1] - b.box[1]) <= reach
+        and overlap >= _OVERLAP * narrower
     )
 
 

@@ -19,6 +19,7 @@ from ingest.extract.text_line import TextLine
 _UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd]")
 _SAMPLE = 100
 """Words that are looked at, taken evenly from the page."""
+_LONG = 60
 _FEW = 20
 """Words with letters below which their shape tells nothing."""
 
@@ -32,7 +33,10 @@ _WELL_FORMED = re.compile(
 _FORMED, _MISFORMED = 0.5, 0.25
 """Shares of well-formed words at and above which text is fine, and at and below which it is not.
 
-Program code has .6 and more, the layer of a page that was mostly not understood .22."""
+Manuals with program code have .6 and more, a page that was mostly not understood .22."""
+_CODE = re.compile(r"\w[(\[]|[\]}{;=]|->|::|^[!&|+*/<>=:-]{1,3}$")
+_CODE_SHARE = 0.3
+"""Share of words with the signs of program code in a text that is nothing else."""
 _MOJIBAKE = re.compile("[ÃÂÐÑâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]")
 _MOJIBAKE_SHARE = 0.1
 """Mojibake a word, of text in a European language that was decoded as Latin-1."""
@@ -91,9 +95,12 @@ def _is_glyph_codes(word: str) -> bool:
 def _misformed(words: Sequence[str]) -> float:
     """Return how many words are no words, from 0 for few to 1 for most."""
     lettered = [word for word in words if _ALPHABETIC.search(word)]
-    if len(lettered) < _FEW:
+    code = [word for word in words if _CODE.search(word)]
+    if len(lettered) < _FEW or len(code) >= _CODE_SHARE * len(words):
         return 0.0
-    formed = sum(len(word) for word in lettered if _WELL_FORMED.fullmatch(word) and _cased(word))
+    formed = sum(
+        len(word) for word in lettered if _WELL_FORMED.fullmatch(word[:_LONG]) and _cased(word)
+    )
     return _ramp(formed / sum(map(len, lettered)), _FORMED, _MISFORMED)
 
 

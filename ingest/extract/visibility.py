@@ -113,6 +113,7 @@ def _traced(
     reasons: dict[int, Hidden] = {}
     slack = np.array([_slack(line) for line in lines for _ in line.words])
     sizes = np.array([line.size for line in lines for _ in line.words])
+    codes = [[ord(letter) for letter in word.text] for line in lines for word in line.words]
     unseen = np.isin(glyphs[:, 2], list(painting.unseen))
     for index in range(len(boxes)) if painting.unseen else covered:
         left, top = boxes[index, :2] - slack[index]
@@ -126,12 +127,18 @@ def _traced(
             & (glyphs[:, 3] > 0.5 * sizes[index])
             & (glyphs[:, 3] < 1.5 * sizes[index])
         )
+        # Where something else was written over a word, only its own letters count.
+        own = of_word & np.isin(glyphs[:, 4], codes[index])
+        of_word = own if own.any() else of_word
         orders = glyphs[of_word, 2]
         if not len(orders):
             continue
-        if unseen[of_word].all():
+        seen = orders[~unseen[of_word]]
+        below = int((seen < covered.get(index, 0)).sum())
+        if not len(seen):
             reasons[index] = painting.unseen[int(orders[0])]
-        elif orders[~unseen[of_word]].max() < covered.get(index, 0):
+        elif below > 2 * (len(seen) - below):
+            # A letter or two of what was written over it may stand in the same places.
             reasons[index] = "covered"
     return reasons
 
@@ -145,19 +152,19 @@ def _slack(line: TextLine) -> tuple[float, float]:
 
 
 def _trace(display: pymupdf.DisplayList) -> Floats:
-    """Return each glyph that is no blank: its middle, the number of its operation, its size."""
+    """Return each glyph that is no blank: its middle, number of operation, size, code."""
     spans: list[dict[str, Any]] = []
     device = pymupdf.extra.JM_new_texttrace_device(spans)
     everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
     mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, mupdf.FzCookie())
     mupdf.fz_close_device(device)
     glyphs = [
-        ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, span["seqno"], span["size"])
+        ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, span["seqno"], span["size"], code)
         for span in spans
         for code, _, _, box in span["chars"]
         if code != _BLANK
     ]
-    return np.array(glyphs, dtype=np.float64).reshape(-1, 4)
+    return np.array(glyphs, dtype=np.float64).reshape(-1, 5)
 
 
 def _clipped(boxes: Floats, display: pymupdf.DisplayList) -> list[int]:
