@@ -72,6 +72,7 @@ class _Run:
     rows: tuple[RowSpan, ...] = ()
     lines: tuple[int, ...] = ()
     """Of a table: the first word of each line."""
+    field: str | None = None
 
 
 class _Writer:
@@ -97,6 +98,7 @@ class _Writer:
                 char_end=ends[run.stop - 1],
                 level=run.level,
                 rows=self._rows(run),
+                field=run.field,
             )
             for run in self._runs
         ]
@@ -129,7 +131,9 @@ class _Writer:
                 kind = "paragraph"
         rows = passage.rows
         lines = (*starts, stop) if rows else ()
-        self._runs.append(_Run(kind, passage.level, first, stop, rows, lines))
+        self._runs.append(
+            _Run(kind, passage.level, first, stop, rows, lines, passage.blocks[0].field)
+        )
 
     def _rows(self, run: _Run) -> tuple[TableRow, ...]:
         starts, ends = self.words.starts, self.words.ends
