@@ -112,6 +112,12 @@ def is_capital_heading(line: str) -> bool:
     )
 
 
+def is_lettered_heading(line: str) -> bool:
+    """Say whether a line that stands alone is a letter and a title: "A. Definitions"."""
+    lettered = _LETTERED.fullmatch(" ".join(line.split()))
+    return lettered is not None and line[-1] not in ".;" and _is_title(lettered["title"])
+
+
 def is_running(words: Sequence[str]) -> bool:
     """Say whether words are a sentence or more, most of it in small letters."""
     return len(words) >= _SENTENCE_WORDS and sum(map(str.islower, words)) * 2 >= len(words)

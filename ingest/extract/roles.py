@@ -15,6 +15,7 @@ from ingest.extract.blocks import Block, PageContent, line_text
 from ingest.extract.headings import (
     clause_level,
     is_capital_heading,
+    is_lettered_heading,
     is_name,
     is_running,
     numbered_depth,
@@ -128,7 +129,8 @@ def _is_heading(block: Block, below: list[Block], body: float, *, bold: bool) ->
         return False
     if body and block.bold and not bold:
         return text[-1] != "."
-    return is_capital_heading(text)
+    lettered = len(block.lines) == 1 and is_lettered_heading(text) and _is_running(below[0])
+    return lettered or is_capital_heading(text)
 
 
 def _is_running_text(block: Block) -> bool:

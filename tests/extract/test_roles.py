@@ -61,10 +61,12 @@ def test_capitals_above_no_sentence_head_nothing() -> None:
     assert {found.kind for found in content.blocks} == {"paragraph"}
 
 
-def test_bold_headings() -> None:
+def test_bold_and_lettered_headings() -> None:
     assert kinds(block(TEXT, 40), block("Governing law", bold=True))[1] == "heading"
     assert kinds(block(TEXT, 40), block("A. Definitions", bold=True))[1] == "heading"
-    assert kinds(block(TEXT, 40), block("A. Definitions"))[1] == "list_item"
+    assert kinds(block(TEXT, 40), block("A. Definitions"))[1] == "heading"
+    assert kinds(block(TEXT, 40), block("A. Smith"), block("By:"))[1] == "list_item"
+    assert kinds(block(TEXT, 40), block("A. Definitions apply."))[1] == "list_item"
     assert kinds(block(TEXT, 40), block("Acme Holdings Inc.", bold=True))[1] == "paragraph"
     assert kinds(block(TEXT, 40), block("Governing law ........ 12", bold=True))[1] == "paragraph"
 
