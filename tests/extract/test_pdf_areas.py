@@ -172,7 +172,15 @@ def test_a_garbled_ocr_layer_is_replaced() -> None:
     with pymupdf.open(stream=scanned_pdf(text_pdf())) as document:
         for number, line in enumerate(LETTER):
             garbled = " ".join(" ".join(word) for word in line.split())
-            document[0].insert_text((40, 60 + 18 * number), garbled, fontsize=8, render_mode=3)
+            start = pymupdf.Point(40, 60 + 18 * number)
+            narrow = pymupdf.get_text_length(line) / pymupdf.get_text_length(garbled)
+            document[0].insert_text(
+                start,
+                garbled,
+                fontsize=14,
+                render_mode=3,
+                morph=(start, pymupdf.Matrix(narrow, 1)),
+            )
         extraction = read(bytes(document.tobytes()), "garbled.pdf")
     assert extraction.pages[0].text_source == "ocr"
     assert extraction.text == "\n".join(LETTER)
