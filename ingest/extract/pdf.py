@@ -87,12 +87,20 @@ def _labels(document: pymupdf.Document) -> list[str | None]:
         if not document.get_page_labels():
             return [None] * document.page_count
         return [
-            clean(document.load_page(index).get_label()) or None
+            clean(_UTF16.sub(_decoded, document.load_page(index).get_label())) or None
             for index in range(document.page_count)
         ]
     except (*PDF_ERRORS, TypeError, KeyError, IndexError):
         # Labels are a convenience; broken ones (bad-PageLabels.pdf) are no labels.
         return [None] * document.page_count
+
+
+_UTF16 = re.compile("^<FEFF([0-9A-F]{4})+>", re.IGNORECASE)
+"""A prefix of labels in UTF-16, which PyMuPDF leaves as the file has it."""
+
+
+def _decoded(prefix: re.Match[str]) -> str:
+    return bytes.fromhex(prefix[0][1:-1]).decode("utf-16", "replace")
 
 
 def _document_warnings(
