@@ -45,7 +45,7 @@ ENOUGH_ACCURACY = 0.955
 """Expected share of right characters; what a mean confidence of 90 stands for in Tesseract."""
 MAX_UNCOVERED_INK = 0.015
 """Up to this it is punctuation, handwriting and stamps. More had 66 of 67 pages that had lost over
-5% of their text (31 of 32 held out), and 11 of 84 that had lost under 2%, none of them prose."""
+5% of their text (31 of 32 held out), and 11 of 84 that had lost under 2%."""
 _SURE_WORD = 0.9
 """Expected accuracy of a word that is added from another reading. Where the chosen reading has
 nothing, most words below this are noise."""
