@@ -16,8 +16,10 @@ WHOLE: dict[str, Any] = {
     "changed": 1,
     "unchanged": 2,
     "failed": 1,
+    "members": 5,
+    "opened": 2,
     "quarantined": 2,
-    "published": 3,
+    "published": 6,
     "chunks": 12,
     "points_new": 8,
     "points_reused": 2,
@@ -31,7 +33,10 @@ def test_a_line_in_which_all_is_accounted_for_balances() -> None:
 
 @pytest.mark.parametrize(
     "field",
-    ["listed", "new", "unchanged", "published", "chunks", "points_new", "chunks_quarantined"],
+    [
+        *("listed", "new", "unchanged", "members", "opened", "published"),
+        *("chunks", "points_new", "chunks_quarantined"),
+    ],
 )
 def test_one_thing_too_many_unbalances_it(field: str) -> None:
     assert not LedgerLine(**{**WHOLE, field: WHOLE[field] + 1}).balanced
