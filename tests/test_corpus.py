@@ -80,10 +80,9 @@ def test_everything_is_accounted_for(run: tuple[Workspace, Any]) -> None:
     assert dict(ws.quarantine()) == {
         "password.pdf": "password_needed",
         "invalid.pdf": "damaged",
-        "simple.docx": "unsupported_format",
     }
     lines = {line.source_id: line for line in ledger.lines}
-    assert lines["reports"].published == 6
+    assert lines["reports"].published == 7
     assert lines["scans"].published == 2
     assert lines["news"].published == 3
     assert lines["companies"].published > 0
