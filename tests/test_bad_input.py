@@ -39,7 +39,7 @@ NO_PAGES = (
         ("nopages.pdf", NO_PAGES, "no_pages", "page"),
         ("blank.pdf", pdf(""), "no_text", "text"),
         ("blank.txt", b" \n\n ", "no_text", "text"),
-        ("archive.zip", b"PK\x03\x04" + b"\x00" * 60, "unsupported_format", "unpack"),
+        ("archive.zip", b"PK\x03\x04" + b"\x00" * 60, "damaged", "intact"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_quarantined_alone(
