@@ -87,6 +87,13 @@ class MemberTree:
         """Return the listed item or a member of it as it was last worked on."""
         return self.before_root if key == self.root.item.source_key else self.known.get(key)
 
+    def take(self, key: str, doc_id: str) -> None:
+        """Take a member as there; its document comes back if it had been retired."""
+        self.found[key] = doc_id
+        known = self.known.get(key)
+        if known is not None and known.state == "gone":
+            self.restore.add(known.doc_id)
+
     def keep_inside(self, key: str, *, restored: bool) -> None:
         """Take the known members of a document that is not read now as still there.
 
@@ -171,16 +178,13 @@ class MemberTrees:
                 tree, planned, names[attachment.name], attachment.sha256, attachment.media_type
             )
             key = member.item.source_key
-            known = tree.known.get(key)
-            if known is not None and known.state == "gone":
-                tree.restore.add(known.doc_id)
-            if not self._is_work(tree, member, known):
-                tree.found[key] = member.doc_id
+            if not self._is_work(tree, member):
+                tree.take(key, member.doc_id)
                 tree.keep_inside(key, restored=True)
             elif (error := self._over_limits(member, attachment.size)) is not None:
                 self._refuse(tree, member, error)
             else:
-                tree.found[key] = member.doc_id
+                tree.take(key, member.doc_id)
                 tree.waiting.add(key)
                 to_read.append(
                     FetchedItem(
@@ -269,7 +273,8 @@ class MemberTrees:
             depth=container.depth + 1,
         )
 
-    def _is_work(self, tree: MemberTree, member: PlannedItem, known: KnownItem | None) -> bool:
+    def _is_work(self, tree: MemberTree, member: PlannedItem) -> bool:
+        known = tree.known.get(member.item.source_key)
         return (
             known is None
             or known.fingerprint != member.item.fingerprint
@@ -300,7 +305,7 @@ class MemberTrees:
 
     def _refuse(self, tree: MemberTree, member: PlannedItem, error: ItemError) -> None:
         key = member.item.source_key
-        tree.found[key] = member.doc_id
+        tree.take(key, member.doc_id)
         tree.waiting.add(key)
         tree.keep_inside(key, restored=False)
         tree.refused.append((member, error))
