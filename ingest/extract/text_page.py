@@ -273,13 +273,15 @@ def _bare_boxes(
     if not wanted:
         return {}
     pieces: dict[int, list[BoxTuple]] = {index: [] for index in wanted.values()}
-    for row in page.extractWORDS(HYPHENS):
+    # Each character that ends a word costs MuPDF time for every letter of the page.
+    hyphens = "".join(sorted({rows[index][4][-1] for index in pieces}))
+    for row in page.extractWORDS(hyphens):
         found = wanted.get((row[5], row[6]))
         if found is not None:
             pieces[found].append(row[:4])
     boxes: dict[int, BoxTuple] = {}
     for index, parts in pieces.items():
-        count = len([part for part in re.split(f"[{HYPHENS}]", rows[index][4]) if part])
+        count = len([part for part in re.split(f"[{hyphens}]", rows[index][4]) if part])
         box = clamp(hull(parts[-count:]), width, height) if len(parts) >= count else None
         if box is not None:
             boxes[index] = box
