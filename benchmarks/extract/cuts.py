@@ -47,6 +47,8 @@ _SCALE = DPI / 72
 _INK = 32
 """Least change, of 255, of a pixel that counts as ink; fainter ones are smoothing at an edge."""
 _CUT_OFF = 0.02
+_MIRRORED = str.maketrans(")]}>»", "([{<«")
+"""In text that runs to the left a bracket is written as its mirror image (Unicode, UAX #9 §3.3)."""
 _LONE = re.compile("[\ud800-\udfff]")
 """Lone surrogates, which MuPDF gives for characters that it cannot tell."""
 _SAME_PLACE = 0.1
@@ -201,7 +203,7 @@ def _displayed(page: pymupdf.Page, x: float, y: float) -> tuple[float, float]:
 
 
 def _expanded(text: str) -> str:
-    composed = _LONE.sub("\ufffd", unicodedata.normalize("NFKC", text))
+    composed = _LONE.sub("\ufffd", unicodedata.normalize("NFKC", text)).translate(_MIRRORED)
     return "".join(
         c for c in composed if not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf")
     )
