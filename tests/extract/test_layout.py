@@ -14,7 +14,7 @@ from ingest.extract.blocks import PageWord
 from ingest.extract.layout import blocks_in_order
 from ingest.extract.text_layer import read_text_layer
 from ingest.extract.text_line import TextLine
-from ingest.extract.turns import Frame, main_turn, to_frame
+from ingest.extract.turns import Frame, Turn, main_turn, to_frame
 from schemas.document import Extraction
 
 Area = tuple[float, float, float, float]
@@ -129,17 +129,17 @@ def word(text: str, x: float, y: float) -> PageWord:
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])
-def test_turned_text_reads_as_upright_text_does(turn: int) -> None:
+def test_turned_text_reads_as_upright_text_does(turn: Turn) -> None:
     """The words keep their boxes on the page; only the order is that of their frame."""
     upright = [
         [word("7.", 50, 100), word("Term", 70, 100)],
         [word("It", 50, 112), word("ends.", 70, 112)],
     ]
     # The inverse of to_frame is the turn the other way.
-    back = (360 - turn) % 360
+    back: dict[Turn, Turn] = {90: 270, 180: 180, 270: 90}
     lines = [
         TextLine(
-            tuple(PageWord(w.text, to_frame(w.box, back), None, "digital") for w in words),
+            tuple(PageWord(w.text, to_frame(w.box, back[turn]), None, "digital") for w in words),
             block=number,
             size=8,
             horizontal=turn == 180,

@@ -8,7 +8,7 @@ import pytest
 
 from ingest.extract.blocks import Block, Line, PageContent, PageWord
 from ingest.extract.roles import set_roles
-from schemas.document import Page
+from schemas.document import ElementKind, Page
 
 TEXT = "Either party may terminate this agreement by notice of ninety days in writing."
 
@@ -25,7 +25,7 @@ def block(text: str, top: float = 100, *, size: float = 10, bold: bool = False) 
     return Block("paragraph", tuple(lines), size=size, bold=bold)
 
 
-def kinds(*blocks: Block) -> list[str]:
+def kinds(*blocks: Block) -> list[ElementKind]:
     page = Page(number=1, width=600, height=800, rotation=0, text_source="digital")
     content = PageContent(page, [*blocks, block(TEXT, 300), block(TEXT, 330), block(TEXT, 360)])
     set_roles([content])
