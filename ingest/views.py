@@ -106,6 +106,12 @@ def print_extraction(console: Console, extraction: Extraction) -> None:
     for warning in extraction.warnings:
         page = f" (page {warning.page})" if warning.page else ""
         console.print(f"[yellow]{warning.code}{page}: {escape(warning.message)}[/yellow]")
+    for file in extraction.attachments:
+        console.print(f"file inside: {escape(file.name)} ({file.size:,} bytes)", highlight=False)
+    for problem in extraction.member_problems:
+        console.print(
+            f"[yellow]{problem.code}: {escape(problem.name)}: {escape(problem.message)}[/yellow]"
+        )
     sys.stdout.write(extraction.text + "\n")
 
 
