@@ -358,6 +358,27 @@ def test_members_of_archives_of_one_document_are_versions_of_one_document(tmp_pa
 
 
 @pytest.mark.usefixtures("quick")
+def test_an_archive_that_takes_the_place_of_another_keeps_their_common_documents(
+    tmp_path: Path,
+) -> None:
+    ws = Workspace(tmp_path)
+    ws.add_source("reports", manifest="terms.csv")
+    header = "file,document,effective_from\nother.txt,other,2024-01-01\n"
+    ws.write("reports/other.txt", text("other"))
+    ws.write("reports/v1.zip", zipped({"a.txt": text("a, first"), "annex.txt": text("annex")}))
+    ws.write("reports/terms.csv", header + "v1.zip,msa,2024-01-01\n")
+    run(ws)
+    (ws.folder / "reports/v1.zip").unlink()
+    ws.write("reports/v2.zip", zipped({"a.txt": text("a, second")}))
+    ws.write("reports/terms.csv", header + "v2.zip,msa,2026-01-01\n")
+    assert counts(run(ws)) == {"new": 1, "members": 1, "opened": 1, "published": 1, "retired": 1}
+    assert set(live(ws)) == {"other.txt", "v2.zip!/a.txt"}
+    points = [p for p in ws.points().values() if p["source_key"].endswith("a.txt")]
+    assert {(p["version"], p["retired_at"][:4]) for p in points} == {(1, "9999"), (2, "9999")}
+    assert nothing_is_done(ws)
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_refused_member_costs_one_entry_and_not_its_container(ws: Workspace) -> None:
     ws.write(
         "reports/a.zip",
