@@ -132,6 +132,8 @@ def test_run_status_search_show_and_prove(ws: Workspace, tmp_path: Path) -> None
         "changed": 0,
         "unchanged": 0,
         "failed": 0,
+        "members": 0,
+        "opened": 0,
         "quarantined": 0,
         "retired": 0,
     }
