@@ -64,6 +64,8 @@ class How:
     """Whether small letters are enlarged first; engines that look for lines do so themselves."""
     even_paper: bool | None = None
     """Whether shading is taken out first; None: where the paper is uneven."""
+    darken: bool = False
+    """Whether shading is taken out and faint ink made black."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class Subject:
         """Take an 8-bit grey image as displayed."""
         self._image = image
         self._stated_dpi = dpi
-        self._prepared: dict[tuple[Transform, bool], Image] = {}
+        self._prepared: dict[tuple[Transform, bool, bool], Image] = {}
         self.components: Components = find_components(image)
         self.orientation: Orientation = find_orientation(self.components)
 
@@ -120,7 +122,7 @@ class Subject:
         transform = replace(self.level(turn), scale=self._scale(how))
         even = self._shading.uneven if how.even_paper is None else how.even_paper
         words = engine.recognise(
-            self._to_read(transform, even=even),
+            self._to_read(transform, even=even, darken=how.darken),
             max(1, round(self._dpi * transform.scale)),
             segmentation=how.segmentation,
             threshold=how.threshold,
@@ -197,10 +199,14 @@ class Subject:
         most = (_MAX_PIXELS / (self._image.width * self._image.height)) ** 0.5
         return float(max(1.0, min(_ENLARGED / height, _LARGEST_SCALE, most)))
 
-    def _to_read(self, transform: Transform, *, even: bool) -> Image:
-        key = transform, even
+    def _to_read(self, transform: Transform, *, even: bool, darken: bool) -> Image:
+        key = transform, even, darken
         if key not in self._prepared:
-            image = self._shading.taken_out(self._image) if even else self._image
+            image = self._image
+            if darken:
+                image = self._shading.darkened(image)
+            elif even:
+                image = self._shading.taken_out(image)
             # One is kept, for the next try in another segmentation.
             self._prepared = {key: transform.apply(image)}
         return self._prepared[key]
@@ -215,7 +221,9 @@ def _described(how: How, scale: float, *, even: bool, specks: int) -> str:
     parts = [{"page": "page", "sparse": "sparse text", "block": "one block"}[how.segmentation]]
     if how.threshold == "sauvola":
         parts.append("Sauvola")
-    if even:
+    if how.darken:
+        parts.append("faint ink darkened")
+    elif even:
         parts.append("shading taken out")
     if scale != 1:
         parts.append(f"{'enlarged' if scale > 1 else 'reduced'} {scale:.2g}×")

@@ -20,6 +20,8 @@ _LETTERS = 5
 """Side of the neighbourhood, in these pixels, whose lightest value is paper."""
 _SMOOTHING = 11
 _WHITE = 245
+_GRAIN = 15
+"""How much darker than its paper ink is at least."""
 _SHADED = (0.05, 0.30)
 """Difference between light and dark regions, as a share of the light: up to the first the paper is
 even, beyond the second there are pictures, or light letters on dark ground."""
@@ -49,6 +51,23 @@ class Shading:
         size = grey.shape[1], grey.shape[0]
         paper = cv2.resize(self.paper, size, interpolation=cv2.INTER_LINEAR)
         return Image.fromarray(cv2.divide(grey, paper, scale=_WHITE))
+
+    def darkened(self, image: Image.Image) -> Image.Image:
+        """Return the image with its shading taken out and most strokes black.
+
+        Under faint ink beside something black, such as a torn edge, one grey for the whole page
+        parts only the black from the rest.
+        """
+        lack = _WHITE - np.asarray(self.taken_out(image)).astype(np.float32)
+        size = image.width, image.height
+        paper = cv2.resize(self.paper, size, interpolation=cv2.INTER_NEAREST)
+        # Where there is no paper, nothing can be read.
+        lack[paper < np.median(self.paper) / 2] = 0
+        strokes = lack[lack > _GRAIN]
+        if not strokes.size:
+            return image
+        black = float(np.percentile(strokes, 60))
+        return Image.fromarray(np.clip(_WHITE * (1 - lack / black), 0, 255).astype(np.uint8))
 
 
 def measure_shading(image: Image.Image, letter_height: float) -> Shading:

@@ -28,6 +28,7 @@ _SECOND = How(enlarge=False, even_paper=False)
 _AGAIN = (
     How(segmentation="sparse"),
     How(threshold="sauvola", even_paper=False),
+    How(darken=True),
     How(segmentation="block"),
 )
 """What the first engine tries where its first reading was not enough and there is no second."""

@@ -127,6 +127,7 @@ def test_a_page_that_stays_bad_is_flagged_with_all_tries() -> None:
         "page",
         "sparse text",
         "page, Sauvola",
+        "page, faint ink darkened",
         "one block",
     ]
     assert record.chosen == 0
@@ -327,7 +328,7 @@ def test_an_engine_that_fails_leaves_the_page_to_the_other() -> None:
     weak = Scripted(lambda *_: words_of(drawn, 60))
     record = read(weak, drawn, Scripted(fail, "rapidocr")).record
     assert record.flagged
-    assert len(record.attempts) == 4
+    assert len(record.attempts) == 5
     with pytest.raises(OcrError):
         read(Scripted(fail), drawn)
     with pytest.raises(OcrError):
@@ -415,6 +416,14 @@ def test_readings_side_by_side_are_those_one_after_the_other() -> None:
 
 
 # From here on with the real engines.
+
+
+def test_faint_text_beside_a_black_edge_is_read() -> None:
+    drawn = draw(PROSE[:6], ink=185, paper=232)
+    image = drawn.image.copy()
+    image.paste(0, (0, image.height - 60, image.width, image.height))
+    reading = PageRecogniser(first_engine("auto", "eng")).read(image, 200, WHOLE)
+    assert texts(reading) == [text for text, _ in drawn.words]
 
 
 @pytest.mark.parametrize(("skew", "degrees"), [(2.0, 0), (-6.0, 180), (1.0, 90)])
