@@ -161,7 +161,8 @@ class ExtractResult(Model):
     restore: tuple[str, ...] = ()
     """Retired documents of members that are there again."""
     pages_recognised: int = 0
-    """Pages that went through OCR now; pages read from an earlier extraction don't count."""
+    """Pages of which all or a part went through OCR now; those of an earlier extraction don't
+    count."""
 
 
 class ChunkResult(Model):

@@ -56,7 +56,10 @@ def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
             f"{item.source_key}: no text was found to index. If it is a scan, look at its pages; "
             "dismiss the entry if the document is meant to be empty.",
         )
-    page = PageText(extraction) if extraction.media_type in SHOWN_BY_BROWSERS else None
+    # A page inside an archive or a mail has no address that a browser could open.
+    has_address = extracted.fetched.planned.container_key is None
+    shown = has_address and extraction.media_type in SHOWN_BY_BROWSERS
+    page = PageText(extraction) if shown else None
     try:
         records = [
             ChunkRecord(

@@ -15,6 +15,7 @@ from ingest.errors import ItemError
 from ingest.extract import EXTRACTOR_VERSION
 from ingest.extract.sandbox import ExtractJob, ExtractOutcome, extract_all
 from ingest.pipeline import Pipeline
+from ingest.settings import ExtractionSettings
 from schemas.base import sha256_text
 from schemas.document import Attachment, Extraction, ExtractionWarning, MemberProblem
 from schemas.identity import encode_parts
@@ -89,7 +90,7 @@ class Reader:
                 )
                 for path, item in waiting.items()
             ]
-            outcomes = extract_all(jobs, self._pipeline.settings.extraction)
+            outcomes = extract_all(jobs, _settings(self._pipeline))
             for number, outcome in enumerate(outcomes, start=1):
                 self._readings[outcome.key] = self._keep(outcome)
                 name = waiting[outcome.key].planned.item.source_key
@@ -104,8 +105,16 @@ class Reader:
         for member in outcome.members:
             self._pipeline.vault.put(Path(member.path).read_bytes())
         self._pipeline.artifacts.write(outcome.key, extraction)
-        self.pages_recognised += sum(page.text_source == "ocr" for page in extraction.pages)
+        self.pages_recognised += sum(bool(page.recognitions) for page in extraction.pages)
         return Reading.of(extraction)
+
+
+def _settings(pipeline: Pipeline) -> ExtractionSettings:
+    """Return how documents are read here: with the cache in the home folder if none is set."""
+    settings = pipeline.settings.extraction
+    if settings.ocr_cache is not None:
+        return settings
+    return settings.model_copy(update={"ocr_cache": pipeline.home / "cache" / "ocr"})
 
 
 def extraction_path(pipeline: Pipeline, item: FetchedItem) -> str:
