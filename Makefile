@@ -2,11 +2,12 @@
 # make run             run the nightly DAG on examples/ into an embedded Qdrant
 # make test            lint, type-check and test
 # make test-fuzz       2,000 damaged files through the whole pipeline (ten minutes)
+# make test-corpus     every file of the corpus through the whole pipeline (half an hour)
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test test-fuzz lint bench-extract lock clean
+.PHONY: setup run test test-fuzz test-corpus lint bench-extract lock clean
 
 VENV := .venv/bin
 
@@ -23,6 +24,9 @@ test: lint
 
 test-fuzz: setup
 	@MUNIMENT_FUZZ_FILES=2000 $(VENV)/python -m pytest tests/fuzz
+
+test-corpus: setup
+	@MUNIMENT_WHOLE_CORPUS=1 $(VENV)/python -m pytest tests/corpus -s
 
 lint: setup
 	@$(VENV)/ruff format --check .
