@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from schemas.document import BoxTuple, ElementKind, ExtractionWarning, Page, TextSource
 
@@ -14,9 +14,12 @@ _MIN_SIDE = 0.5
 """A word whose glyphs leave no ink, such as a lone accent, still gets a box that can be seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageWord:
-    """A word on a page: never blank, no white space inside, box inside the page."""
+class PageWord(NamedTuple):
+    """A word on a page: never blank, no white space inside, box inside the page.
+
+    Pages have hundreds of them: a named tuple is made in a third of the time that a data class
+    takes.
+    """
 
     text: str
     box: BoxTuple

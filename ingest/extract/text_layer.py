@@ -13,7 +13,6 @@ Annotations and form fields are no part of it; see `pdf_annotations`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -63,12 +62,16 @@ class TextLayer:
     @cached_property
     def characters(self) -> int:
         """Non-blank characters that the page shows."""
-        return len(_text(self.lines))
+        return len(self._text)
 
     @cached_property
     def unreadable(self) -> int:
         """Those of them that are no character."""
-        return unreadable_count(_text(self.lines))
+        return unreadable_count(self._text)
+
+    @cached_property
+    def _text(self) -> str:
+        return "".join([word.text for line in self.lines for word in line.words])
 
     @cached_property
     def suspicion(self) -> float:
@@ -118,10 +121,6 @@ def _words_outside(count: int) -> tuple[tuple[str, str], ...]:
         return ()
     message = f"{count} words lie outside the page as displayed and are not in the text."
     return (("words_outside_page", message),)
-
-
-def _text(lines: Iterable[TextLine]) -> str:
-    return "".join(word.text for line in lines for word in line.words)
 
 
 def _middle_inside(box: BoxTuple, outer: BoxTuple) -> bool:

@@ -14,9 +14,12 @@ Hidden = Literal["invisible", "transparent", "covered", "clipped", "unseen"]
 or without opacity, painted over afterwards, clipped away, or in the colour of its background."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TextLine:
-    """A line as MuPDF groups it: words in order, with what it knows of them."""
+    """A line as MuPDF groups it: words in order, with what it knows of them.
+
+    It is not to be changed; not frozen, for making a frozen one takes four times as long.
+    """
 
     words: Line
     block: int

@@ -19,6 +19,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,8 @@ class PageText:
     lines: list[TextLine]
     outside: int
     """Words that lie outside the displayed page, and are not among the lines."""
+    transparent: bool = False
+    """True where some of it was painted without opacity."""
 
 
 def text_page(source: Any, flags: int = FLAGS) -> pymupdf.TextPage:
@@ -92,49 +95,55 @@ def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
     rows: Rows = page.extractWORDS()
     if not rows:
         return PageText([], 0)
-    text = "\n".join([row[4] for row in rows])
-    if not text.isascii():
-        blanks = set(_BLANKS.findall(text))
-        if blanks:
-            rows = page.extractWORDS("".join(sorted(blanks)))
+    characters = "".join(sorted(set("".join([row[4] for row in rows]))))
+    blanks = _BLANKS.findall(characters)
+    if blanks:
+        rows = page.extractWORDS("".join(blanks))
     x0, y0, x1, y1, texts, blocks, numbers, _ = zip(*rows, strict=True)
     sides = np.array((x0, y0, x1, y1))
-    if (not text.isascii() and _BY_GLYPH.search(text)) or _may_be_doubled(sides, texts):
+    if _BY_GLYPH.search(characters) or _may_be_doubled(sides, texts):
         return _by_glyphs(page, width, height)
+    places = list(zip(blocks, numbers, strict=True))
+    starts = [
+        index for index, place in enumerate(places) if not index or place != places[index - 1]
+    ]
     styles = {
-        (block["number"], index): line
+        (block["number"], index): _style(line)
         for block in page.extractDICT()["blocks"]
         for index, line in enumerate(block["lines"])
     }
-    _widen_italics(sides, list(zip(blocks, numbers, strict=True)), styles)
+    for start, stop in pairwise([*starts, len(rows)]):
+        style = styles[places[start]]
+        if style.italics:
+            _widen_italics(sides[:, start:stop], style)
     boxes = _on_page(sides, width, height)
-    if _UNTIDY.search(text):
+    if _UNTIDY.search(characters):
         texts = tuple(map(tidy, texts))
-    bare = _bare_boxes(page, rows, width, height)
+    bare: list[BoxTuple | None] = [None] * len(rows)
+    for index, box in _bare_boxes(page, rows, starts, width, height).items():
+        bare[index] = box
+    words = list(
+        map(
+            PageWord._make,
+            zip(texts, boxes, repeat(None), repeat("digital"), repeat("word"), bare),
+        )
+    )
+    outside = boxes.count(None)
+    some_go = bool(outside) or "" in texts
     lines: list[TextLine] = []
-    words: list[PageWord] = []
-    outside = 0
-    place: tuple[int, int] = (0, 0)
-    for index, (string, box, block, number) in enumerate(
-        zip(texts, boxes, blocks, numbers, strict=True)
-    ):
-        if number != place[1] or block != place[0]:
-            if words:
-                lines.append(_line(words, place[0], styles[place]))
-                words = []
-            place = (block, number)
-        if box is None:
-            outside += 1
-        elif string:
-            words.append(PageWord(string, box, None, "digital", "word", bare.get(index)))
-    if words:
-        lines.append(_line(words, place[0], styles[place]))
-    return PageText(lines, outside)
+    for start, stop in pairwise([*starts, len(rows)]):
+        run = words[start:stop]
+        if some_go:
+            run = [word for word in run if word.text and word.box is not None]
+        if run:
+            lines.append(_line(run, places[start][0], styles[places[start]]))
+    return PageText(lines, outside, any(style.transparent for style in styles.values()))
 
 
 def _by_glyphs(page: pymupdf.TextPage, width: float, height: float) -> PageText:
     lines: list[TextLine] = []
     outside = 0
+    transparent = False
     for block, line, found in glyph_lines(page.extractRAWDICT()["blocks"]):
         words: list[PageWord] = []
         for word in found:
@@ -145,11 +154,13 @@ def _by_glyphs(page: pymupdf.TextPage, width: float, height: float) -> PageText:
             elif text:
                 bare = clamp(word.bare_box, width, height) if word.bare_box else None
                 words.append(PageWord(text, box, None, "digital", "word", bare))
+        for span in line["spans"]:
+            span["text"] = span["chars"]
+        style = _style(line)
+        transparent = transparent or style.transparent
         if words:
-            for span in line["spans"]:
-                span["text"] = span["chars"]
-            lines.append(_line(words, block, line))
-    return PageText(lines, outside)
+            lines.append(_line(words, block, style))
+    return PageText(lines, outside, transparent)
 
 
 def tidy(text: str) -> str:
@@ -162,56 +173,79 @@ def tidy(text: str) -> str:
     return _COMBINED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
-def _line(words: list[PageWord], block: int, style: dict[str, Any]) -> TextLine:
-    spans = style["spans"] or [_unknown_span(words)]
+@dataclass(slots=True)
+class _Style:
+    """What MuPDF knows of a line beside its words."""
+
+    size: float
+    """Of the largest font; 0 where that is not known."""
+    bold: bool
+    colour: int
+    opacity: float
+    direction: tuple[float, float]
+    transparent: bool
+    """True where some of it has no opacity."""
+    italics: list[dict[str, Any]]
+    """Spans in italics."""
+
+
+def _style(line: dict[str, Any]) -> _Style:
+    spans: list[dict[str, Any]] = line["spans"]
+    if not spans:
+        # PyMuPDF leaves out some that are no character.
+        return _Style(0.0, False, 0, 1.0, line["dir"], False, [])
     first = spans[0]
+    alpha = first["alpha"]
     if len(spans) == 1:
-        size, bold = first["size"], _is_bold(first)
-    else:
-        size = max(span["size"] for span in spans)
-        letters = sum(len(span["text"]) for span in spans)
-        bold = 2 * sum(len(span["text"]) for span in spans if _is_bold(span)) > letters
-    along, down = style["dir"]
-    return TextLine(
-        words=tuple(words),
-        block=block,
-        size=size,
-        horizontal=along >= _STRAIGHT,
-        bold=bold,
-        angle=0.0 if down == 0 and along > 0 else math.degrees(math.atan2(down, along)),
-        colour=first["color"],
-        opacity=first["alpha"] / 255,
+        bold = bool(first["flags"] & _BOLD_FONT or first["char_flags"] & _BOLD_GLYPH)
+        italics = spans if first["flags"] & _ITALIC_FONT else []
+        return _Style(
+            first["size"], bold, first["color"], alpha / 255, line["dir"], not alpha, italics
+        )
+    size = 0.0
+    letters = heavy = 0
+    transparent = False
+    italics = []
+    for span in spans:
+        if span["size"] > size:
+            size = span["size"]
+        flags, count = span["flags"], len(span["text"])
+        letters += count
+        if flags & _BOLD_FONT or span["char_flags"] & _BOLD_GLYPH:
+            heavy += count
+        if flags & _ITALIC_FONT:
+            italics.append(span)
+        if not span["alpha"]:
+            transparent = True
+    return _Style(
+        size, 2 * heavy > letters, first["color"], alpha / 255, line["dir"], transparent, italics
     )
 
 
-def _unknown_span(words: list[PageWord]) -> dict[str, Any]:
-    """Stand in for a span that PyMuPDF leaves out, as it does with some that are no character."""
-    size = min(words[0].box[2] - words[0].box[0], words[0].box[3] - words[0].box[1])
-    return {"text": "", "size": size, "flags": 0, "char_flags": 0, "color": 0, "alpha": 255}
+def _line(words: list[PageWord], block: int, style: _Style) -> TextLine:
+    along, down = style.direction
+    box = words[0].box
+    return TextLine(
+        tuple(words),
+        block,
+        style.size or min(box[2] - box[0], box[3] - box[1]),
+        along >= _STRAIGHT,
+        style.bold,
+        None,
+        False,
+        0.0 if down == 0 and along > 0 else math.degrees(math.atan2(down, along)),
+        style.colour,
+        style.opacity,
+    )
 
 
-def _is_bold(span: dict[str, Any]) -> bool:
-    return bool(span["flags"] & _BOLD_FONT or span["char_flags"] & _BOLD_GLYPH)
-
-
-def _widen_italics(
-    sides: Floats, places: Sequence[tuple[int, int]], styles: dict[tuple[int, int], dict[str, Any]]
-) -> None:
-    """Make the boxes of words in italics as wide as their letters lean out of their places."""
-    italic = {
-        place: spans
-        for place, line in styles.items()
-        if (spans := [span for span in line["spans"] if span["flags"] & _ITALIC_FONT])
-    }
-    if not italic:
-        return
-    for index, place in enumerate(places):
-        spans = italic.get(place)
-        if spans is None:
-            continue
-        axis = 0 if abs(styles[place]["dir"][0]) >= abs(styles[place]["dir"][1]) else 1
-        middle = (sides[axis, index] + sides[axis + 2, index]) / 2
-        for span in spans:
+def _widen_italics(sides: Floats, style: _Style) -> None:
+    """Make the boxes of a line's words in italics as wide as their letters lean out of them."""
+    across, down = style.direction
+    axis = 0 if abs(across) >= abs(down) else 1
+    middles = ((sides[axis] + sides[axis + 2]) / 2).tolist()
+    for index, middle in enumerate(middles):
+        for span in style.italics:
             if span["bbox"][axis] <= middle <= span["bbox"][axis + 2]:
                 sides[axis, index] -= _LEAN * span["size"]
                 sides[axis + 2, index] += _LEAN * span["size"]
@@ -248,28 +282,32 @@ def _may_be_doubled(sides: Floats, texts: Sequence[str]) -> bool:
     # Neighbours may fall into different cells of one grid, but not of the other one as well.
     for shift in (0.0, 0.5):
         across, down = np.floor(starts + shift)
-        cells = (across * _ROW + down).tolist()
-        if len(set(cells)) < len(cells):
+        cells = across * _ROW + down
+        ordered = np.sort(cells)
+        if (ordered[1:] == ordered[:-1]).any():
             letters = [text[0] for text in texts]
-            if len(set(zip(cells, letters, strict=True))) < len(cells):
+            if len(set(zip(cells.tolist(), letters, strict=True))) < len(letters):
                 return True
     return False
 
 
 def _bare_boxes(
-    page: pymupdf.TextPage, rows: Rows, width: float, height: float
+    page: pymupdf.TextPage, rows: Rows, starts: Sequence[int], width: float, height: float
 ) -> dict[int, BoxTuple]:
-    """Return the boxes without the hyphen of words that end a line with one, by their row."""
+    """Return the boxes without the hyphen of words that end a line with one, by their row.
+
+    Args:
+        page: the text page.
+        rows: its words.
+        starts: numbers of the rows that begin a line.
+        width: of the page.
+        height: of the page.
+    """
     wanted: dict[tuple[int, int], int] = {}
-    for index, (row, after) in enumerate(zip(rows, [*rows[1:], None], strict=True)):
-        text = row[4]
-        if (
-            text[-1] in HYPHENS
-            and (after is None or after[6] != row[6] or after[5] != row[5])
-            and len(text) > 1
-            and text[-2].isalpha()
-        ):
-            wanted[row[5], row[6]] = index
+    for index in (*(start - 1 for start in starts[1:]), len(rows) - 1):
+        text = rows[index][4]
+        if text[-1] in HYPHENS and len(text) > 1 and text[-2].isalpha():
+            wanted[rows[index][5], rows[index][6]] = index
     if not wanted:
         return {}
     pieces: dict[int, list[BoxTuple]] = {index: [] for index in wanted.values()}

@@ -24,6 +24,7 @@ _FEW = 20
 """Words with letters below which their shape tells nothing."""
 
 _LETTER = r"[^\W\d_]"
+_RUN = re.compile(f"{_LETTER}{{3,}}")
 _ALPHABETIC = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u052f]")
 """Latin, Greek, Cyrillic."""
 _WELL_FORMED = re.compile(
@@ -58,6 +59,8 @@ def is_unreadable(character: str) -> bool:
 
 def unreadable_count(text: str) -> int:
     """Return how many characters of ``text`` are none."""
+    if text.isprintable() and "\ufffd" not in text:
+        return 0
     return len(_UNREADABLE.findall(text))
 
 
@@ -86,7 +89,7 @@ def suspicion(lines: Sequence[TextLine]) -> float:
 
 def _is_glyph_codes(word: str) -> bool:
     """Say whether a word is a jumble of signs, as the numbers of glyphs are: ``"7+%-``."""
-    if len(word) < 4 or any(map(str.isalpha, word)):
+    if len(word) < 4 or word.isalpha() or any(map(str.isalpha, word)):
         return False
     signs = [sign for sign in word if unicodedata.category(sign)[0] in "PS"]
     return len(set(signs)) >= 3 and len(signs) >= 0.6 * len(word)
@@ -95,13 +98,19 @@ def _is_glyph_codes(word: str) -> bool:
 def _misformed(words: Sequence[str]) -> float:
     """Return how many words are no words, from 0 for few to 1 for most."""
     lettered = [word for word in words if _ALPHABETIC.search(word)]
-    code = [word for word in words if _CODE.search(word)]
-    if len(lettered) < _FEW or len(code) >= _CODE_SHARE * len(words):
+    if len(lettered) < _FEW:
         return 0.0
-    formed = sum(
-        len(word) for word in lettered if _WELL_FORMED.fullmatch(word[:_LONG]) and _cased(word)
-    )
-    return _ramp(formed / sum(map(len, lettered)), _FORMED, _MISFORMED)
+    formed = sum([len(word) for word in lettered if _is_formed(word)])
+    misformed = _ramp(formed / sum(map(len, lettered)), _FORMED, _MISFORMED)
+    if misformed and len([1 for word in words if _CODE.search(word)]) >= _CODE_SHARE * len(words):
+        return 0.0
+    return misformed
+
+
+def _is_formed(word: str) -> bool:
+    if word.isalpha() and word.islower():
+        return True  # nearly every word
+    return _WELL_FORMED.fullmatch(word[:_LONG]) is not None and _cased(word)
 
 
 def _cased(word: str) -> bool:
@@ -111,8 +120,7 @@ def _cased(word: str) -> bool:
 
 def _no_language(words: Sequence[str]) -> float:
     """Return how unlike all languages with alphabets the words are, 0 to 1."""
-    runs = [run.lower() for word in words for run in re.findall(f"{_LETTER}{{3,}}", word)]
-    runs = [run for run in runs if _ALPHABETIC.match(run)]
+    runs = [run for run in _RUN.findall(" ".join(words).lower()) if _ALPHABETIC.match(run)]
     letters = "".join(runs)
     if len(letters) < _TRIGRAMS:
         return 0.0

@@ -80,7 +80,7 @@ class Frame:
         return replace(block, lines=lines)
 
     def _turned(self, word: PageWord, turn: Turn) -> PageWord:
-        turned = replace(word, box=to_frame(word.box, turn))
+        turned = word._replace(box=to_frame(word.box, turn))
         self._originals[id(turned)] = word
         self._kept.append(turned)  # or another could get its id
         return turned

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 from operator import add
 from typing import Any
@@ -59,7 +59,7 @@ class WordList:
         if broken:
             self.texts[-1] = self.texts[-1][:-1]
             last = self.words[-1]
-            self.words[-1] = replace(last, box=last.bare_box or last.box)
+            self.words[-1] = last._replace(box=last.bare_box or last.box)
 
     def place(self) -> str:
         """Find where each word starts and ends, and return the text."""

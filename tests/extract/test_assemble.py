@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -147,7 +146,7 @@ def hyphenated(text: str, top: float, bare: bool = True) -> tuple[PageWord, ...]
     """Return a line whose last word ends in a hyphen and knows its box without it."""
     *before, last = line(text, top)
     x0, y0, x1, y1 = last.box
-    return (*before, replace(last, bare_box=(x0, y0, x1 - 6, y1) if bare else None))
+    return (*before, last._replace(bare_box=(x0, y0, x1 - 6, y1) if bare else None))
 
 
 def spans(extraction: Extraction) -> list[tuple[str, int, float]]:
@@ -255,7 +254,7 @@ def test_a_run_in_heading_is_an_element_of_its_own() -> None:
 )
 def test_words_outside_the_contract_are_refused(bad: dict[str, Any]) -> None:
     words = WordList()
-    words.add((replace(word("a"), **bad),), 1, 0)
+    words.add((word("a")._replace(**bad),), 1, 0)
     words.place()
     with pytest.raises(ValueError, match="out of range"):
         words.build()
@@ -263,7 +262,7 @@ def test_words_outside_the_contract_are_refused(bad: dict[str, Any]) -> None:
 
 def test_words_are_like_those_that_pydantic_makes() -> None:
     words = WordList()
-    words.add((word("a"), replace(word("b"), confidence=80.0, source="ocr")), 3, 7)
+    words.add((word("a"), word("b")._replace(confidence=80.0, source="ocr")), 3, 7)
     assert words.place() == "a b"
     [first, second] = words.build()
     for made in (first, second):

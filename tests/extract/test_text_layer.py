@@ -402,7 +402,7 @@ def test_a_layer_of_guessed_letters_is_suspected(corpus: Path) -> None:
 
 def changed(lines: tuple[TextLine, ...], change: Callable[[str], str]) -> tuple[TextLine, ...]:
     return tuple(
-        replace(line, words=tuple(replace(word, text=change(word.text)) for word in line.words))
+        replace(line, words=tuple(word._replace(text=change(word.text)) for word in line.words))
         for line in lines
     )
 
@@ -439,5 +439,5 @@ def test_numbers_code_and_other_scripts_are_not_suspected() -> None:
     }
     for name, sample in samples.items():
         [line] = layer(lambda page: page.insert_text((50, 50), "x")).lines
-        words = tuple(replace(line.words[0], text=word) for word in sample.split())
+        words = tuple(line.words[0]._replace(text=word) for word in sample.split())
         assert suspicion((replace(line, words=words),)) < 0.2, name
