@@ -10,7 +10,9 @@ That costs a fiftieth of interpreting the page again.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from ingest.extract.text_line import Hidden
@@ -60,17 +62,36 @@ class Painting:
     """Hulls of what else is filled: curves, shadings, and all that is not opaque."""
     first_text: int | None = None
     """Number of the first operation that painted text; None without any."""
-    texts: int = 0
-    """Operations that painted text with ink and opacity."""
+    shows_text: bool = False
+    """True if some text has ink and opacity."""
     unseen: dict[int, Hidden] = field(default_factory=dict)
-    """Numbers of those that painted it without."""
+    """Numbers of the operations that painted text without."""
     clipped: bool = False
     """True if some text reaches beyond its clip."""
+    overpainted: bool = False
+    """True if some text was painted in one of the areas that were asked for before its cover."""
 
 
-def read_painting(display: pymupdf.DisplayList, width: float, height: float) -> Painting:
-    """Play ``display`` and note what it paints on a page of ``width`` × ``height`` points."""
-    device = _Device((width, height))
+def read_painting(
+    display: pymupdf.DisplayList,
+    width: float,
+    height: float,
+    *,
+    thorough: bool = False,
+    areas: Mapping[int, BoxTuple] = MappingProxyType({}),
+) -> Painting:
+    """Play ``display`` and note what it paints on a page of ``width`` × ``height`` points.
+
+    Args:
+        display: what the page paints.
+        width: of the page.
+        height: of the page.
+        thorough: look at every operation. Otherwise only text that may be clipped away or have no
+            opacity by its group is looked at; text without opacity of its own is not found, and
+            the numbers of operations tell no more than their order.
+        areas: where there are words that a cover may hide, by the cover's index.
+    """
+    device = _Device((width, height), thorough=thorough, areas=areas)
     everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
     mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, mupdf.FzCookie())
     mupdf.fz_close_device(device)
@@ -78,18 +99,28 @@ def read_painting(display: pymupdf.DisplayList, width: float, height: float) -> 
 
 
 class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
-    """Counts operations as MuPDF's text trace does, so that the two can be compared."""
+    """Counts operations as MuPDF's text trace does, if thorough, so that the two can be compared.
 
-    def __init__(self, page: tuple[float, float]) -> None:
+    Every call from MuPDF into Python takes time, and most of a page's operations paint text.
+    """
+
+    def __init__(
+        self, page: tuple[float, float], *, thorough: bool, areas: Mapping[int, BoxTuple]
+    ) -> None:
         super().__init__()
         for name in _CALLBACKS:
             getattr(self, f"use_virtual_{name}")(True)
+        if thorough:
+            self.use_virtual_stroke_path(True)
         self.painting = Painting()
+        self._thorough = thorough
+        self._areas = dict(areas)
         self._order = 0
         self._clips: list[tuple[BoxTuple, bool]] = [((0.0, 0.0, *page), True)]
         """Hull of what all clips so far let through, and whether the hull is just that."""
         self._narrow = False
         self._opacities: list[float] = []
+        self._watching = True
 
     def fill_path(
         self,
@@ -103,12 +134,12 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         parameters: Any,
     ) -> None:
         bounds = mupdf.ll_fz_bound_path(path, None, matrix)
-        box = (bounds.x0, bounds.y0, bounds.x1, bounds.y1)
-        if min(box[2] - box[0], box[3] - box[1]) >= _THIN:
+        box = x0, y0, x1, y1 = bounds.x0, bounds.y0, bounds.x1, bounds.y1
+        if x1 - x0 >= _THIN and y1 - y0 >= _THIN:
             plain = alpha == 1 and mupdf.ll_fz_path_is_rect(path, matrix)
             visible = self._visible(box) if plain else None
             if visible is not None:
-                self.painting.covers.append(Cover(visible, self._order, _rgb(space, colour)))
+                self._cover(Cover(visible, self._order, _rgb(space, colour)))
             else:
                 self.painting.shapes.append(box)
         self._order += 1
@@ -124,11 +155,12 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
     def fill_text(
         self, _: Any, text: Any, matrix: Any, space: Any, colour: Any, alpha: float, *__: Any
     ) -> None:
-        if alpha and not self._narrow and not self._opacities:
-            self.painting.texts += 1
+        if alpha and not self._narrow and not self._opacities and not self._areas:
+            self.painting.shows_text = True
             self._next_text()
         else:
             self._text(text, None, matrix, alpha)
+        self._watch()
 
     def stroke_text(
         self,
@@ -152,17 +184,42 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         if alpha == 0 or 0.0 in self._opacities:
             painting.unseen[self._order] = "transparent"
         else:
-            painting.texts += 1
-            if self._narrow and not painting.clipped:
+            painting.shows_text = True
+            narrow = self._narrow and not painting.clipped
+            if narrow or self._areas:
                 bounds = mupdf.ll_fz_bound_text(text, stroke, matrix)
-                clip = self._clips[-1][0]
-                painting.clipped = (
-                    bounds.x0 < clip[0] - _EDGE
-                    or bounds.y0 < clip[1] - _EDGE
-                    or bounds.x1 > clip[2] + _EDGE
-                    or bounds.y1 > clip[3] + _EDGE
-                )
+                box = bounds.x0, bounds.y0, bounds.x1, bounds.y1
+                if narrow:
+                    clip = self._clips[-1][0]
+                    painting.clipped = (
+                        box[0] < clip[0] - _EDGE
+                        or box[1] < clip[1] - _EDGE
+                        or box[2] > clip[2] + _EDGE
+                        or box[3] > clip[3] + _EDGE
+                    )
+                if any(_touch(box, area) for area in self._areas.values()):
+                    painting.overpainted = True
+                    self._areas = {}
         self._next_text()
+
+    def _watch(self) -> None:
+        """Look at text only as long as something is to be learned from it."""
+        wanted = (
+            self._thorough
+            or bool(self._areas)
+            or not self.painting.shows_text
+            or (self._narrow and not self.painting.clipped)
+            or 0.0 in self._opacities
+        )
+        if wanted != self._watching:
+            self._watching = wanted
+            self.use_virtual_fill_text(wanted)
+
+    def _cover(self, cover: Cover) -> None:
+        if self._areas:
+            self._areas.pop(len(self.painting.covers), None)
+            self._watch()
+        self.painting.covers.append(cover)
 
     def _next_text(self) -> None:
         if self.painting.first_text is None:
@@ -175,7 +232,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         visible = self._visible(placed.box) if opaque and _upright(matrix) else None
         self.painting.images.append(placed)
         if visible is not None:
-            self.painting.covers.append(Cover(visible, self._order, None))
+            self._cover(Cover(visible, self._order, None))
         else:
             self.painting.shapes.append(placed.box)
         self._order += 1
@@ -189,7 +246,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
     def clip_path(self, _: Any, path: Any, even_odd: int, matrix: Any, scissor: Any) -> None:
         bounds = mupdf.ll_fz_bound_path(path, None, matrix)
         hull, exact = self._clips[-1]
-        box = _common(hull, (bounds.x0, bounds.y0, bounds.x1, bounds.y1))
+        box = common(hull, (bounds.x0, bounds.y0, bounds.x1, bounds.y1))
         if exact and box != hull:
             exact = mupdf.ll_fz_path_is_rect(path, matrix)
         self._push(box, exact)
@@ -214,6 +271,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         if len(self._clips) > 1:
             self._clips.pop()
             self._narrow = self._is_narrow()
+            self._watch()
 
     def begin_group(
         self,
@@ -227,10 +285,12 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
     ) -> None:
         # Only in the normal blend mode does an opaque colour hide what lies below.
         self._opacities.append(alpha if blend == 0 else alpha / 2)
+        self._watch()
 
     def end_group(self, *_: Any) -> None:
         if self._opacities:
             self._opacities.pop()
+            self._watch()
 
     def _push_unknown(self) -> None:
         self._push(self._clips[-1][0], False)
@@ -238,6 +298,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
     def _push(self, hull: BoxTuple, exact: bool) -> None:
         self._clips.append((hull, exact))
         self._narrow = self._narrow or self._is_narrow()
+        self._watch()
 
     def _is_narrow(self) -> bool:
         page, clip = self._clips[0][0], self._clips[-1][0]
@@ -253,13 +314,12 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         hull, exact = self._clips[-1]
         if not exact or any(opacity != 1 for opacity in self._opacities):
             return None
-        left = _common(hull, box)
+        left = common(hull, box)
         return left if min(left[2] - left[0], left[3] - left[1]) >= _THIN else None
 
 
 _CALLBACKS = (
     "fill_path",
-    "stroke_path",
     "fill_shade",
     "fill_text",
     "stroke_text",
@@ -295,7 +355,12 @@ def _upright(matrix: Any) -> bool:
     return turned or (abs(matrix.b) <= slack and abs(matrix.c) <= slack)
 
 
-def _common(a: BoxTuple, b: BoxTuple) -> BoxTuple:
+def _touch(a: BoxTuple, b: BoxTuple) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def common(a: BoxTuple, b: BoxTuple) -> BoxTuple:
+    """Return the part of ``a`` that lies in ``b``; its sides are the wrong way round for none."""
     return max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])
 
 

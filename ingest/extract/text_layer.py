@@ -101,7 +101,9 @@ def read_text_layer(
         display = page.get_displaylist(annots=0)
         found = read_lines(text_page(display), width, height)
         painting = read_painting(display, width, height)
-        shown, hidden = split_by_visibility(found.lines, painting, display, width, height)
+        shown, hidden = split_by_visibility(
+            found.lines, painting, display, width, height, transparent=found.transparent
+        )
     except PDF_ERRORS as error:
         raise_if_memory(error)
         return TextLayer(

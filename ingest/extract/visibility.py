@@ -9,7 +9,7 @@ glyphs traced or pixels rendered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ingest.extract.painting import Painting, Rgb
+from ingest.extract.painting import Painting, Rgb, common, read_painting
 from ingest.extract.text_line import Hidden, TextLine, hull
 from ingest.extract.text_page import FLAGS, text_page
 from ocr.mupdf import pymupdf
@@ -49,51 +49,71 @@ def split_by_visibility(
     display: pymupdf.DisplayList,
     width: float,
     height: float,
+    *,
+    transparent: bool = False,
 ) -> tuple[list[TextLine], list[TextLine]]:
     """Return the lines that the page shows and those that it does not, with the reason.
 
     A line of which only some words can be seen is split.
+
+    Args:
+        lines: of the text page.
+        painting: what the page paints, looked at without being thorough.
+        display: the page's display list.
+        width: of the page.
+        height: of the page.
+        transparent: True where some of the text has no opacity of its own.
     """
     if not lines:
         return [], []
-    if not painting.texts:
-        reason = next(iter(painting.unseen.values()), "invisible")
+    if not painting.shows_text:
+        reason: Hidden = next(iter(painting.unseen.values()), "invisible")
         return [], [replace(line, hidden=reason) for line in lines]
     if not (
         painting.unseen
         or painting.covers
         or painting.clipped
+        or transparent
         or any(_is_pale(_rgb(colour)) for colour in {line.colour for line in lines})
     ):
         return list(lines), []
     boxes = np.array([word.box for line in lines for word in line.words])
+    middles = (boxes[:, :2] + boxes[:, 2:]) / 2
     reasons: dict[int, Hidden] = {}
     first = painting.first_text or 0
-    later = [
-        (cover.order, found)
-        for cover in painting.covers
-        if cover.order > first and len(found := _inside(boxes, cover.box))
-    ]
-    if painting.unseen or later:
-        reasons |= _traced(lines, boxes, painting, later, display)
+    later = {
+        number: found
+        for number, cover in enumerate(painting.covers)
+        if cover.order > first and len(found := _inside(middles, cover.box))
+    }
+    areas = {
+        number: common(painting.covers[number].box, hull(boxes[found].tolist()))
+        for number, found in later.items()
+    }
+    if (
+        painting.unseen
+        or transparent
+        or (areas and read_painting(display, width, height, areas=areas).overpainted)
+    ):
+        thorough = read_painting(display, width, height, thorough=True)
+        reasons |= _traced(lines, boxes, thorough, later, display)
     if painting.clipped:
         reasons |= {index: "clipped" for index in _clipped(boxes, display) if index not in reasons}
-    for index in _like_background(lines, boxes, painting, display, (width, height)):
+    for index in _like_background(lines, boxes, middles, painting, display, (width, height)):
         reasons.setdefault(index, "unseen")
     return _split(lines, reasons) if reasons else (list(lines), [])
 
 
-def _inside(boxes: Floats, box: BoxTuple) -> Indexes:
+def _inside(middles: Floats, box: BoxTuple) -> Indexes:
     """Return the indexes of the boxes whose middle lies in ``box``."""
-    x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
-    return np.flatnonzero((box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3]))
+    return np.flatnonzero(((middles > box[:2]) & (middles < box[2:])).all(axis=1))
 
 
 def _traced(
     lines: Sequence[TextLine],
     boxes: Floats,
     painting: Painting,
-    later: Sequence[tuple[int, Indexes]],
+    later: Mapping[int, Indexes],
     display: pymupdf.DisplayList,
 ) -> dict[int, Hidden]:
     """Return the words that were painted without ink, or below something opaque.
@@ -102,14 +122,14 @@ def _traced(
         lines: with all words.
         boxes: of the words.
         painting: of the page.
-        later: numbers of the operations that painted something opaque, and the words inside it.
+        later: the words inside what was painted after the first text, by the cover's index.
         display: the page's display list.
     """
     glyphs = _trace(display)
     covered: dict[int, int] = {}
-    for order, found in later:
+    for number, found in later.items():
         for index in found.tolist():
-            covered[index] = max(covered.get(index, 0), order)
+            covered[index] = max(covered.get(index, 0), painting.covers[number].order)
     reasons: dict[int, Hidden] = {}
     slack = np.array([_slack(line) for line in lines for _ in line.words])
     sizes = np.array([line.size for line in lines for _ in line.words])
@@ -187,6 +207,7 @@ def _clipped(boxes: Floats, display: pymupdf.DisplayList) -> list[int]:
 def _like_background(
     lines: Sequence[TextLine],
     boxes: Floats,
+    middles: Floats,
     painting: Painting,
     display: pymupdf.DisplayList,
     page: tuple[float, float],
@@ -195,7 +216,7 @@ def _like_background(
 
     Where that is not paper or a plain area, pixels decide.
     """
-    colours = {line.colour: _rgb(line.colour) for line in lines}
+    colours = {number: _rgb(number) for number in {line.colour for line in lines}}
     pale = {number for number, colour in colours.items() if _is_pale(colour)}
     plain = {cover.colour for cover in painting.covers if cover.colour is not None}
     suspects = pale | {
@@ -205,30 +226,42 @@ def _like_background(
     }
     if not suspects:
         return []
-    background: dict[int, Rgb | None] = {}
-    # What was painted last lies on top.
-    for cover in painting.covers:
-        for index in _inside(boxes, cover.box).tolist():
-            background[index] = cover.colour
-    unclear: set[int] = set()
-    for shape in painting.shapes:
-        unclear.update(_inside(boxes, shape).tolist())
+    of_words = np.repeat([line.colour for line in lines], [len(line.words) for line in lines])
+    top = _last_inside(middles, [cover.box for cover in painting.covers])
     found: list[int] = []
     doubtful: list[int] = []
-    first = 0
-    for line in lines:
-        start, first = first, first + len(line.words)
-        if line.colour not in suspects:
-            continue
-        for index in range(start, first):
-            paper = background.get(index, _WHITE)
-            alike = paper is not None and _look_alike(colours[line.colour], paper)
-            if paper is None or index in unclear:
-                if alike or line.colour in pale:
-                    doubtful.append(index)
-            elif alike:
-                found.append(index)
+    for number in suspects:
+        for cover in set(top[of_words == number].tolist()):
+            paper = painting.covers[cover].colour if cover >= 0 else _WHITE
+            alike = paper is not None and _look_alike(colours[number], paper)
+            if not alike and number not in pale:
+                continue
+            words = np.flatnonzero((of_words == number) & (top == cover))
+            unclear = np.any(_which_inside(middles[words], painting.shapes), axis=0)
+            if paper is None:
+                doubtful += words.tolist()
+            else:
+                doubtful += words[unclear].tolist()
+                found += words[~unclear].tolist() if alike else []
     return found + _without_contrast(doubtful, boxes, display, *page)
+
+
+def _last_inside(middles: Floats, boxes: Sequence[BoxTuple]) -> Indexes:
+    """Return for each middle the index of the last of the boxes it lies in; −1 for none."""
+    if not boxes:
+        return np.full(len(middles), -1)
+    within = _which_inside(middles, boxes)
+    last = len(boxes) - 1 - np.argmax(within[::-1], axis=0)
+    return np.where(np.any(within, axis=0), last, -1)
+
+
+def _which_inside(middles: Floats, boxes: Sequence[BoxTuple]) -> npt.NDArray[np.bool_]:
+    """Say for each of the boxes (rows) which middles (columns) lie in it."""
+    sides = np.array(boxes, dtype=np.float64).reshape(-1, 1, 4)
+    x, y = middles.T
+    left, top, right, bottom = sides.transpose(2, 0, 1)
+    within: npt.NDArray[np.bool_] = (left < x) & (x < right) & (top < y) & (y < bottom)
+    return within
 
 
 def _rgb(colour: int) -> Rgb:
