@@ -23,10 +23,10 @@ test: lint
 	@$(VENV)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 
 test-fuzz: setup
-	@MUNIMENT_FUZZ_FILES=2000 $(VENV)/python -m pytest tests/fuzz
+	@MUNIMENT_TEST_FUZZ_FILES=2000 $(VENV)/python -m pytest tests/fuzz
 
 test-corpus: setup
-	@MUNIMENT_WHOLE_CORPUS=1 $(VENV)/python -m pytest tests/corpus -s
+	@MUNIMENT_TEST_WHOLE_CORPUS=1 $(VENV)/python -m pytest tests/corpus -s
 
 lint: setup
 	@$(VENV)/ruff format --check .

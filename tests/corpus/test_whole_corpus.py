@@ -12,7 +12,7 @@ from workspace import Workspace
 from ingest.pipeline import open_catalog
 
 pytestmark = pytest.mark.skipif(
-    "MUNIMENT_WHOLE_CORPUS" not in os.environ, reason="slow: make test-corpus sets it"
+    "MUNIMENT_TEST_WHOLE_CORPUS" not in os.environ, reason="slow: make test-corpus sets it"
 )
 
 REASONS = {

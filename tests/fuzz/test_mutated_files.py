@@ -1,6 +1,6 @@
 """Damaged files of every kind: the run goes on, and each is read or kept with its reason.
 
-``MUNIMENT_FUZZ_FILES`` sets how many (``make test-fuzz``: 2,000), ``MUNIMENT_FUZZ_SEED`` which.
+``MUNIMENT_TEST_FUZZ_FILES`` sets how many (``make test-fuzz``: 2,000), ``MUNIMENT_TEST_FUZZ_SEED`` which.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from workspace import Workspace
 
 from ingest.pipeline import open_catalog
 
-FILES = int(os.environ.get("MUNIMENT_FUZZ_FILES", "68"))
-SEED = int(os.environ.get("MUNIMENT_FUZZ_SEED", "20260301"))
+FILES = int(os.environ.get("MUNIMENT_TEST_FUZZ_FILES", "68"))
+SEED = int(os.environ.get("MUNIMENT_TEST_FUZZ_SEED", "20260301"))
 
 
 def mutated(count: int, seed: int) -> dict[str, bytes]:
