@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from PIL import ImageOps
+
 from ocr.cleaning import measure_shading
 from ocr.components import find_components
 from ocr.engine import mean_confidence
@@ -102,10 +104,10 @@ class Subject:
 
     def __init__(self, image: Image, dpi: float) -> None:
         """Take an 8-bit grey image as displayed."""
-        self._image = image
         self._stated_dpi = dpi
         self._prepared: dict[tuple[Transform, bool, bool], Image] = {}
         self.components: Components = find_components(image)
+        self._image = ImageOps.invert(image) if self.components.negative else image
         self.orientation: Orientation = find_orientation(self.components)
 
     def level(self, turn: Turn) -> Transform:
@@ -133,7 +135,13 @@ class Subject:
         accuracies = expected_accuracies(engine.name, words)
         record = OcrAttempt(
             engine=f"{engine.name} {engine.version}",
-            how=_described(how, transform.scale, even=even, specks=specks),
+            how=_described(
+                how,
+                transform.scale,
+                even=even,
+                specks=specks,
+                negative=self.components.negative,
+            ),
             words=len(words),
             confidence=mean_confidence(words),
             uncovered_ink=self._uncovered_ink(words, turn),
@@ -173,7 +181,12 @@ class Subject:
         return Attempt(words, accuracy / (before + more), base.engine, record, base.turn)
 
     def _uncovered_ink(self, words: Sequence[OcrWord], turn: Turn) -> float:
-        return uncovered_ink(self.components, [word.box for word in words], self.level(turn))
+        return uncovered_ink(
+            self.components,
+            [word.box for word in words],
+            self.level(turn),
+            either_way=self.orientation.unsure,
+        )
 
     @cached_property
     def _shading(self) -> Shading:
@@ -217,10 +230,12 @@ def _is_speck(word: OcrWord) -> bool:
     return word.confidence < _SPECK and not any(sign.isalnum() for sign in word.text)
 
 
-def _described(how: How, scale: float, *, even: bool, specks: int) -> str:
+def _described(how: How, scale: float, *, even: bool, specks: int, negative: bool) -> str:
     parts = [{"page": "page", "sparse": "sparse text", "block": "one block"}[how.segmentation]]
     if how.threshold == "sauvola":
         parts.append("Sauvola")
+    if negative:
+        parts.append("inverted")
     if how.darken:
         parts.append("faint ink darkened")
     elif even:

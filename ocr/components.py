@@ -15,6 +15,8 @@ import cv2
 import numpy as np
 from scipy.spatial import cKDTree  # type: ignore[import-untyped]  # ships no stubs
 
+from ocr.polarity import light_on_dark
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.Image import Image
@@ -34,6 +36,11 @@ _MIN_AREA = 6
 _NEIGHBOURS = 8
 _LONGEST = 15.0
 """Letters of a word may be joined; longer components are rules and frames."""
+_SOLID = 0.8
+"""Share of its box that a dot or a dash fills."""
+_MIN_DOTS = 8
+_PITCH = 1.5
+"""Pixels by which a dot of a dotted line may lie off the middle between its neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,8 @@ class Components:
     height: float
     """Longer side in pixels that is typical of them, between that of "x" and of "X"; 0 without
     any."""
+    negative: bool = False
+    """True where most of them are lighter than their ground."""
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -87,7 +96,8 @@ def find_components(image: Image) -> Components:
     grey = np.asarray(image)
     factor = max(1, round(math.sqrt(grey.size / _WORKING_PIXELS)))
     grey = reduced(grey, factor)
-    count, _, stats, _ = cv2.connectedComponentsWithStats(_ink(grey), connectivity=8)
+    light = light_on_dark(grey)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(_ink(grey, light), connectivity=8)
     boxes = stats[1:count]
     longer, shorter = boxes[:, 2:4].max(axis=1), boxes[:, 2:4].min(axis=1)
     candidate = (
@@ -96,13 +106,37 @@ def find_components(image: Image) -> Components:
         & (longer <= _LONGEST * shorter)
         & (longer < max(grey.shape) / 4)
     )
+    candidate[candidate] = ~_dotted(boxes[candidate])
     if not candidate.any():
         return Components(np.empty((0, 4)), 0.0)
     typical = float(np.median(longer[candidate]))
     letter = (longer >= 0.5 * typical) & (shorter <= 5 * typical) & (longer <= _LONGEST * typical)
-    x, y, width, height = boxes[candidate & letter, :4].astype(np.float64).T
-    corners = np.column_stack([x, y, x + width, y + height])
-    return Components(corners * factor, typical * factor)
+    x, y, width, height = boxes[candidate & letter, :4].T
+    negative = light is not None and light[y + height // 2, x + width // 2].mean() > 0.5
+    corners = np.column_stack([x, y, x + width, y + height]).astype(np.float64)
+    return Components(corners * factor, typical * factor, bool(negative))
+
+
+def _dotted(boxes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Return which boxes (n, 5: x, y, width, height, area) are dots or dashes of a broken rule.
+
+    They are solid, alike, and each is midway between its neighbours.
+    """
+    dotted = np.zeros(len(boxes), dtype=bool)
+    sides = boxes[:, 2:4].astype(np.float64)
+    solid = np.flatnonzero(boxes[:, 4] >= _SOLID * sides.prod(axis=1))
+    if len(solid) < _MIN_DOTS:
+        return dotted
+    sides = sides[solid]
+    centres = boxes[solid, :2] + sides / 2
+    near = np.asarray(cKDTree(centres).query(centres, k=3)[1])[:, 1:]
+    off = np.abs(centres[near].sum(axis=1) - 2 * centres).max(axis=1)
+    unlike = np.abs(sides[near] - sides[:, None]).max(axis=(1, 2))
+    between = (off <= _PITCH) & (unlike <= 1)
+    if between.sum() >= _MIN_DOTS - 2:
+        dotted[solid[between]] = True
+        dotted[solid[near[between]]] = True
+    return dotted
 
 
 def reduced(grey: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
@@ -119,13 +153,19 @@ def reduced(grey: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
     return smaller.astype(np.uint8, copy=False)
 
 
-def _ink(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return 255 where a pixel is darker than the paper around it, else 0."""
+def _ink(grey: NDArray[np.uint8], light: NDArray[np.bool_] | None) -> NDArray[np.uint8]:
+    """Return 255 where a pixel is darker than the paper around it, else 0.
+
+    Where ``light`` says so, it is where the pixel is lighter.
+    """
     smooth = cv2.GaussianBlur(grey, (3, 3), 0)
-    darker = cv2.subtract(cv2.blur(smooth, (_WINDOW, _WINDOW)), smooth)
-    sample = darker[::3, ::3]
+    around = cv2.blur(smooth, (_WINDOW, _WINDOW))
+    contrast = cv2.subtract(around, smooth)
+    if light is not None:
+        contrast = np.where(light, cv2.subtract(smooth, around), contrast)
+    sample = contrast[::3, ::3]
     grain = max(_MIN_CONTRAST, float(np.percentile(sample, 80)) * _GRAIN)
     strokes = sample[sample > grain]
     level = max(grain, _STROKE_SHARE * float(np.percentile(strokes, 75))) if strokes.size else grain
-    ink = cv2.threshold(darker, level, 255, cv2.THRESH_BINARY)[1]
+    ink = cv2.threshold(contrast, level, 255, cv2.THRESH_BINARY)[1]
     return ink.astype(np.uint8, copy=False)

@@ -33,15 +33,26 @@ _CELL = 0.25
 """Side of the cells that boxes are drawn in, in heights."""
 
 
-def uncovered_ink(components: Components, boxes: Sequence[PixelBox], transform: Transform) -> float:
+def uncovered_ink(
+    components: Components,
+    boxes: Sequence[PixelBox],
+    transform: Transform,
+    *,
+    either_way: bool = False,
+) -> float:
     """Return the share of the text-like components that lie outside all ``boxes``, 0 to 1.
 
     Args:
         components: of the image as displayed.
         boxes: of the words, in pixels of the image that was read.
         transform: from the displayed image to the one that was read.
+        either_way: whether lines may also run across those of the turned image.
     """
-    centres = components.centres[text_like(components, level=transform.turn in (0, 180))]
+    level = transform.turn in (0, 180)
+    like = text_like(components, level=level)
+    if either_way:
+        like |= text_like(components, level=not level)
+    centres = components.centres[like]
     if not len(centres):
         return 0.0
     if not boxes:

@@ -20,6 +20,9 @@ _DOWN = 0.8
 """Letters stand on a sharper line than they end at; on upright forms in capitals and figures, whose
 both edges are sharp, the ratio was .8 and more."""
 _SURE_UP = 1.2
+_FEW = 50
+"""Letters below which their places are too little evidence to turn an image by."""
+_MIN_SKEW_OF_FEW = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Orientation:
     to matter, or where there are no lines."""
     alternatives: tuple[Turn, ...]
     """Other turns that the letters' places don't rule out, the likeliest first."""
+    unsure: bool = False
+    """True where there are too few letters to tell even whether lines run across or down."""
 
 
 def find_orientation(components: Components) -> Orientation:
@@ -51,20 +56,25 @@ def find_orientation(components: Components) -> Orientation:
         along = (y0 + y1) / 2
         # On a page turned clockwise the letters stand on a line to their left.
         up, down = (fit_lines(along, edge, components.height) for edge in (x0, x1))
-    if not (up.found or down.found):
-        return Orientation(0, 0.0, (180, 270, 90))
-    ratio = up.sharpness / down.sharpness
+    ratio = up.sharpness / down.sharpness if up.found or down.found else 1.0
     upwards = ratio >= _DOWN if level else ratio >= 1
+    skew = _skew(up if upwards else down, level=level)
     turns: tuple[Turn, Turn] = (0, 180) if level else (270, 90)
     sideways: tuple[Turn, ...] = (270, 90) if level else (0, 180)
     if not upwards:
         turns = turns[1], turns[0]
+    if not (up.found or down.found) or len(components) < _FEW:
+        likeliest: tuple[Turn, ...] = (180, 270, 90) if level else (*turns, 180)
+        if abs(skew) < _MIN_SKEW_OF_FEW:
+            skew = 0.0
+        return Orientation(0, skew, likeliest, unsure=True)
     alternatives: tuple[Turn, ...] = ()
-    if not (ratio >= _SURE_UP or (ratio <= 1 / _SURE_UP and not upwards)):
+    # In some scripts it is the tops that stand in line, so only upright is ever sure.
+    if turns[0] != 0 or ratio < _SURE_UP:
         alternatives = (turns[1],)
     if _SURE_AXIS < across < 1 - _SURE_AXIS:
         alternatives += sideways
-    return Orientation(turns[0], _skew(up if upwards else down, level=level), alternatives)
+    return Orientation(turns[0], skew, alternatives)
 
 
 def _skew(fit: LineFit, *, level: bool) -> float:

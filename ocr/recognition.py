@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_RULES = "1"
+_RULES = "2"
 """Part of the cache's keys; to be changed with anything that changes what a reading will be."""
 _FIRST = How()
 _SECOND = How(enlarge=False, even_paper=False)
@@ -34,6 +34,8 @@ _AGAIN = (
 """What the first engine tries where its first reading was not enough and there is no second."""
 _UPRIGHT_CONFIDENCE = 56.0
 """Upright pages that could be read at all had a mean of this or more, turned ones of 47 or less."""
+_UPRIGHT_UNCOVERED = 0.5
+"""Of a turned page an engine may find a figure or two that look right, and nothing else."""
 _MARGIN = 1.02
 """Another reading is chosen only if its score is higher than the first one's by this factor."""
 
@@ -136,7 +138,9 @@ class PageRecogniser:
                 raise
             return [subject.attempt(self._second, _SECOND, orientation.turn)]
         for turn in orientation.alternatives:
-            if any(_stands(attempt) for attempt in attempts):
+            # A handful of figures looks like others upside down.
+            stands = attempts[-1].enough if orientation.unsure else _stands(attempts[-1])
+            if stands:
                 break
             attempts.append(subject.attempt(self._first, _FIRST, turn))
         return attempts
@@ -165,8 +169,10 @@ def _image_sha256(image: Image) -> str:
 
 def _stands(attempt: Attempt) -> bool:
     """Say whether a reading is of an image that stands upright, or has nothing to be read."""
-    confidence = attempt.record.confidence
-    return confidence is None or confidence >= _UPRIGHT_CONFIDENCE
+    confidence, uncovered = attempt.record.confidence, attempt.record.uncovered_ink
+    if confidence is None:
+        return uncovered == 0
+    return confidence >= _UPRIGHT_CONFIDENCE and uncovered <= _UPRIGHT_UNCOVERED
 
 
 def _best(attempts: Sequence[Attempt]) -> Attempt:

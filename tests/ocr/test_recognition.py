@@ -426,6 +426,52 @@ def test_faint_text_beside_a_black_edge_is_read() -> None:
     assert texts(reading) == [text for text, _ in drawn.words]
 
 
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+@pytest.mark.parametrize(
+    ("lines", "negative"),
+    [
+        (("Schedule 2",), False),
+        (("CONFIDENTIAL",), True),
+        (("33 208 771", "48 306 159"), False),
+        (("ITEM NO 4711 DATE 03 11 2026", "AMOUNT PAYABLE EUR 1 024 00"), True),
+        (PROSE[:3], True),
+    ],
+)
+def test_pages_of_few_words_and_white_on_black_are_read_in_all_turns(
+    lines: tuple[str, ...], negative: bool, degrees: int
+) -> None:
+    colours = {"ink": 255, "paper": 0} if negative else {}
+    drawn = turn(draw(lines, **colours), degrees)
+    reading = PageRecogniser(first_engine("auto", "eng")).read(drawn.image, 200, WHOLE)
+    assert "".join(texts(reading)) == "".join(lines).replace(" ", "")
+    chosen = reading.record.attempts[reading.record.chosen]
+    assert chosen.how.endswith("inverted") == negative
+    assert chosen.uncovered_ink == 0
+    found = np.array([word.box for word in reading.words])
+    inked = np.array([box for _, box in drawn.words])
+    assert found[:, :2].min(axis=0) == pytest.approx(inked[:, :2].min(axis=0), abs=6)
+    assert found[:, 2:].max(axis=0) == pytest.approx(inked[:, 2:].max(axis=0), abs=6)
+
+
+@pytest.mark.parametrize("degrees", [0, 180])
+def test_dashes_of_a_table_turn_no_page(degrees: int) -> None:
+    rows = ("Item - - - - - - - 12", "- - - - - - - - - - -", "Total - - - - - - 34")
+    reading = PageRecogniser(first_engine("auto", "eng")).read(
+        turn(draw(rows), degrees).image, 200, WHOLE
+    )
+    assert reading.record.turn == degrees
+    assert {"Item", "Total"} <= set(texts(reading))
+
+
+def test_a_slide_in_white_on_black_is_read_upright(corpus: Path) -> None:
+    with Image.open(corpus / "scans_scribe/slide_01.png") as opened:
+        image = opened.convert("L")
+    reading = PageRecogniser(first_engine("auto", "eng")).read(image, 200, WHOLE)
+    assert reading.record.turn == 0
+    assert {"defendant's", "instruction", "thinking."} <= set(texts(reading))
+    assert len(reading.words) > 140
+
+
 @pytest.mark.parametrize(("skew", "degrees"), [(2.0, 0), (-6.0, 180), (1.0, 90)])
 def test_a_tilted_page_keeps_its_words(skew: float, degrees: int) -> None:
     drawn = turn(tilt(draw(), skew), degrees)
