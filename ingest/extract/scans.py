@@ -16,9 +16,11 @@ from ingest.extract.headings import clause_level
 from ingest.extract.ocr_cache import FolderCache
 from ingest.extract.ocr_slots import shared_slots
 from ingest.settings import ExtractionSettings
+from ocr.attempts import ENOUGH_ACCURACY, MAX_UNCOVERED_INK
 from ocr.engine import EngineUnavailableError, OcrWord
 from ocr.engines import first_engine, second_engine
 from ocr.recognition import PageRecogniser
+from ocr.scoring import expected_accuracies, mean_accuracy
 from ocr.script import script_hint
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 LOW_CONFIDENCE = 60.0
 """Upright pages that could be read had a mean of 56 or more, unreadable ones 47 or less."""
+_ANOTHER_SCRIPT = 0.8
+"""Expected accuracy of a page below which it may be in a script that was not asked for."""
 _FULL_WIDTH = 0.9
 """A line that reaches this far to its paragraph's right edge goes on in the next line."""
 
@@ -101,26 +105,42 @@ def _read(
     turn: AbstractContextManager[None] = slots.take() if slots else nullcontext()
     with turn:
         reading = reader.read(rendered.image, rendered.dpi, box)
-        problems = reading_problems(reading.record)
-        if any(code == "low_ocr_confidence" for code, _ in problems):
+        problems = reading_problems(reading.record, reading.words)
+        accuracy = _expected_accuracy(reading.record, reading.words)
+        if problems and accuracy is not None and accuracy < _ANOTHER_SCRIPT:
             hint = script_hint(rendered.image, round(rendered.dpi), languages)
-            problems = [(code, f"{said} {hint}" if hint else said) for code, said in problems]
+            problems = [
+                (code, f"{said} {hint}" if hint and code == "low_ocr_confidence" else said)
+                for code, said in problems
+            ]
     return Recognised(reading.words, reading.record, tuple(problems))
 
 
-def reading_problems(record: Recognition) -> list[tuple[str, str]]:
-    """Return codes and messages of what a reader should know of how an area was recognised."""
+def reading_problems(record: Recognition, words: Sequence[OcrWord]) -> list[tuple[str, str]]:
+    """Return codes and messages of what a reader should know of how an area was recognised.
+
+    There are some exactly where the record is flagged.
+
+    Args:
+        record: of the area.
+        words: that were recognised in it.
+    """
+    if not record.flagged:
+        return []
     chosen = record.attempts[record.chosen]
+    accuracy = _expected_accuracy(record, words)
+    missing = chosen.uncovered_ink > MAX_UNCOVERED_INK
     problems: list[tuple[str, str]] = []
-    if chosen.confidence is not None and chosen.confidence < LOW_CONFIDENCE:
+    if accuracy is not None and (accuracy < ENOUGH_ACCURACY or not missing):
         problems.append(
             (
                 "low_ocr_confidence",
-                f"The words were recognised with a mean confidence of {chosen.confidence:.0f}; "
-                "the page may be handwritten, blurred or in another language.",
+                f"Only some {accuracy:.0%} of the recognised characters are probably right (mean "
+                f"confidence {chosen.confidence or 0:.0f} of {chosen.engine}); the page may be "
+                "handwritten, blurred or in another language.",
             )
         )
-    if record.flagged and "uncovered_ink" in record.reasons:
+    if missing:
         problems.append(
             (
                 "text_not_recognised",
@@ -129,6 +149,13 @@ def reading_problems(record: Recognition) -> list[tuple[str, str]]:
             )
         )
     return problems
+
+
+def _expected_accuracy(record: Recognition, words: Sequence[OcrWord]) -> float | None:
+    """Return the share of characters that are probably right; None without words."""
+    # Where two engines were joined, the first one read most of the words.
+    engine = record.attempts[record.chosen].engine.partition(" ")[0]
+    return mean_accuracy(words, expected_accuracies(engine, words)) if words else None
 
 
 def mean_of_words(words: Iterable[PageWord]) -> float | None:

@@ -140,7 +140,8 @@ def test_of_what_cannot_be_read_the_script_is_named(
 
     def read_badly(image: Image.Image, dpi: float, box: object) -> Reading:
         confidence = 90.0 if image.width == 1 else 30.0
-        return Reading((), record(attempt={"confidence": confidence}))
+        word = OcrWord("word", (0, 0, 1, 1), confidence, 1, 1, 1)
+        return Reading((word,), record(attempt={"confidence": confidence}, flagged=confidence < 90))
 
     monkeypatch.setattr(scans, "script_hint", hint)
     monkeypatch.setattr(reader, "read", read_badly)
@@ -156,16 +157,36 @@ def test_of_what_cannot_be_read_the_script_is_named(
     assert asked == [(2, "eng"), (3, "eng")]
 
 
-def test_problems_of_a_reading() -> None:
-    assert reading_problems(record()) == []
-    low = record(attempt={"confidence": 41.0}, flagged=True, reasons=("low_confidence",))
-    assert [code for code, _ in reading_problems(low)] == ["low_ocr_confidence"]
-    bare = record(attempt={"uncovered_ink": 0.23}, flagged=True, reasons=("uncovered_ink",))
-    [(code, message)] = reading_problems(bare)
+def words(*confidences: float) -> list[OcrWord]:
+    return [OcrWord("word", (0, 0, 1, 1), confidence, 1, 1, 1) for confidence in confidences]
+
+
+def problem_codes(found: Recognition, read: list[OcrWord]) -> list[str]:
+    return [code for code, _ in reading_problems(found, read)]
+
+
+def test_a_reading_has_problems_exactly_where_it_is_flagged() -> None:
+    assert problem_codes(record(), words(96, 97)) == []
+    mended = record(attempt={"uncovered_ink": 0.01}, reasons=("uncovered_ink", "low_confidence"))
+    assert problem_codes(mended, words(96)) == []
+    low = record(attempt={"confidence": 41.0}, flagged=True, reasons=("uncovered_ink",))
+    assert problem_codes(low, words(41)) == ["low_ocr_confidence"]
+    bare = record(attempt={"uncovered_ink": 0.23}, flagged=True, reasons=("low_confidence",))
+    [(code, message)] = reading_problems(bare, words(97, 98))
     assert code == "text_not_recognised"
     assert "23%" in message
-    mended = record(attempt={"uncovered_ink": 0.01}, reasons=("uncovered_ink",))
-    assert reading_problems(mended) == []
+    assert problem_codes(bare, []) == ["text_not_recognised"]
+    assert problem_codes(bare, words(97, 60)) == ["low_ocr_confidence", "text_not_recognised"]
+
+
+def test_what_an_engine_is_sure_of_is_taken_on_its_own_scale() -> None:
+    missing = {"uncovered_ink": 0.23, "confidence": 92.0}
+    tesseract = record(attempt=missing, flagged=True)
+    rapid = record(attempt={**missing, "engine": "rapidocr 3 + tesseract 5"}, flagged=True)
+    assert problem_codes(tesseract, words(92)) == ["text_not_recognised"]
+    assert problem_codes(rapid, words(92)) == ["low_ocr_confidence", "text_not_recognised"]
+    barely = record(attempt={"confidence": 92.0}, flagged=True)
+    assert problem_codes(barely, words(92)) == ["low_ocr_confidence"]
 
 
 def test_words_become_paragraphs_with_boxes_in_points() -> None:
