@@ -16,6 +16,7 @@ from ingest.extract.decode import clean
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.furniture import mark_furniture
+from ingest.extract.garbage import collector_paused
 from ingest.extract.notes import gathered, page_ranges
 from ingest.extract.pdf_attachments import pdf_members
 from ingest.extract.pdf_page import PageReader
@@ -27,6 +28,7 @@ from schemas.document import ExtractionWarning
 _MAX_MESSAGES = 5
 
 
+@collector_paused()
 def read_pdf(source: SourceBytes) -> Draft:
     """Read a PDF.
 
