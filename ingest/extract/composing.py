@@ -149,6 +149,52 @@ class Composer:
         """Note something that a reader of the text should know."""
         self.warnings.append(ExtractionWarning(code=code, message=message))
 
+    def warn_tracked_changes(self, insertions: int, deletions: int) -> None:
+        """Note changes that an editor recorded, if there are any."""
+        if insertions or deletions:
+            self.warn(
+                "tracked_changes",
+                f"{count_of(insertions, 'insertion', 'insertions')} that nobody has accepted or "
+                f"rejected are text, {count_of(deletions, 'deletion', 'deletions')} are left out.",
+            )
+
+    def warn_hidden_text(self, characters: int) -> None:
+        """Note text that is formatted as hidden, if there is any."""
+        if characters:
+            self.warn(
+                "hidden_text",
+                f"{count_of(characters, 'character is', 'characters are')} formatted as hidden "
+                "and stand behind the body.",
+            )
+
+    def warn_hidden_cells(self, sheets: int, rows: int) -> None:
+        """Note what a workbook does not show, if there is any."""
+        if sheets or rows:
+            self.warn(
+                "hidden_cells",
+                f"{count_of(sheets, 'sheet is', 'sheets are')} hidden, and in the others "
+                f"{count_of(rows, 'row has', 'rows have')} cells that the sheet does not show; "
+                "they stand behind the body.",
+            )
+
+    def warn_hidden_slides(self, slides: int) -> None:
+        """Note slides that are left out of the show, if there are any."""
+        if slides:
+            self.warn(
+                "hidden_slides",
+                f"{count_of(slides, 'slide is', 'slides are')} left out of the show; their text "
+                "stands behind the body.",
+            )
+
+    def warn_pictures(self, pictures: int) -> None:
+        """Note pictures that were not looked at, if there are any."""
+        if pictures:
+            self.warn(
+                "pictures_not_read",
+                f"{count_of(pictures, 'picture was', 'pictures were')} not looked at; text in "
+                "them is not in the document's text.",
+            )
+
     @property
     def is_empty(self) -> bool:
         """True until the body has a block."""

@@ -277,32 +277,16 @@ class _Document:
         return None
 
     def _warn(self) -> None:
-        counts, warn = self._inline.counts, self._composer.warn
-        if counts["deletions"] or counts["insertions"]:
-            warn(
-                "tracked_changes",
-                f"{count_of(counts['insertions'], 'insertion', 'insertions')} that nobody has "
-                f"accepted or rejected are text, "
-                f"{count_of(counts['deletions'], 'deletion', 'deletions')} are left out.",
-            )
-        if self._hidden:
-            warn(
-                "hidden_text",
-                f"{count_of(self._hidden, 'character is', 'characters are')} formatted as hidden "
-                "and stand behind the body.",
-            )
-        if counts["pictures"]:
-            warn(
-                "pictures_not_read",
-                f"{count_of(counts['pictures'], 'picture was', 'pictures were')} not looked at; "
-                "text in them is not in the document's text.",
-            )
+        counts, composer = self._inline.counts, self._composer
+        composer.warn_tracked_changes(counts["insertions"], counts["deletions"])
+        composer.warn_hidden_text(self._hidden)
+        composer.warn_pictures(counts["pictures"])
         embedded = sum(
             related.kind in ("oleObject", "package", "aFChunk")
             for related in self._related.values()
         )
         if embedded:
-            warn(
+            composer.warn(
                 "embedded_not_read",
                 f"{count_of(embedded, 'embedded file was', 'embedded files were')} not read.",
             )

@@ -73,12 +73,7 @@ def read_epub(source: SourceBytes) -> Draft:
             "parts_missing",
             f"{count_of(missing, 'part is', 'parts are')} named by the book and not in the file.",
         )
-    if pictures:
-        composer.warn(
-            "pictures_not_read",
-            f"{count_of(pictures, 'picture was', 'pictures were')} not looked at; text in them is "
-            "not in the document's text.",
-        )
+    composer.warn_pictures(pictures)
     return composer.draft()
 
 

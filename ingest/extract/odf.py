@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ingest.extract import media
-from ingest.extract.composing import Cell, Composer, Place, Row, count_of, tidy
+from ingest.extract.composing import Composer, Place, tidy
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
-from ingest.extract.grid import tables_of
 from ingest.extract.headings import clause_level
 from ingest.extract.odf_inline import (
     DRAW,
@@ -26,7 +25,9 @@ from ingest.extract.odf_inline import (
     Content,
     Inline,
     ListNumbers,
+    style_says,
 )
+from ingest.extract.odf_tables import SheetReader, read_table
 from ingest.extract.package import Node, Package, dublin_core, integer, password_needed
 from schemas.document import ElementKind
 
@@ -42,13 +43,6 @@ _CONTAINERS = frozenset(
     }
 )
 _REPEATED = frozenset({"page-number", "date-time", "footer", "header"})
-_ROW_GROUPS = frozenset(
-    TABLE + tag for tag in ("table-header-rows", "table-rows", "table-row-group")
-)
-_COLUMN_GROUPS = frozenset(
-    TABLE + tag for tag in ("table-header-columns", "table-columns", "table-column-group")
-)
-_MAX_COLUMN = 16_384
 
 
 class _Item(NamedTuple):
@@ -99,9 +93,11 @@ class _Document:
     def draft(self) -> Draft:
         """Return the document as a draft."""
         if self._source.media_type == media.ODS:
+            sheets = SheetReader(self._content, self._composer, self._lines)
             for sheet in self._body.iter(f"{TABLE}table"):
                 if sheet.getparent().getparent() is self._body:
-                    self._sheet(sheet)
+                    sheets.add(sheet)
+            self._inline.counts += sheets.counts
         elif self._source.media_type == media.ODP:
             self._slides()
         else:
@@ -118,7 +114,7 @@ class _Document:
         where = Place(slide=place["slide"]) if "slide" in place else Place()
         for node, item in self._paragraphs(container):
             if node.tag == f"{TABLE}table":
-                self._composer.add_table(self._table(node), **where)
+                self._composer.add_table(read_table(node, self._lines), **where)
             elif node.tag == f"{DRAW}frame":
                 self._inline.counts["pictures"] += 1
             else:
@@ -191,7 +187,7 @@ class _Document:
         for box in content.boxes:
             for inner, item in self._paragraphs(_wrapped(box)):
                 if inner.tag == f"{TABLE}table":
-                    self._composer.add_table(self._table(inner), **place)
+                    self._composer.add_table(read_table(inner, self._lines), **place)
                 elif inner.tag == f"{DRAW}frame":
                     self._inline.counts["pictures"] += 1
                 else:
@@ -208,7 +204,7 @@ class _Document:
         lines: list[str] = []
         for node, item in self._paragraphs(container):
             if node.tag == f"{TABLE}table":
-                rows = self._table(node)
+                rows = read_table(node, self._lines)
                 lines += (" ".join(cell.text for cell in row.cells if cell.text) for row in rows)
                 continue
             if node.tag == f"{DRAW}frame":
@@ -225,78 +221,6 @@ class _Document:
                 self._composer.add("annotation", "\n".join(self._lines(annotation)))
         return [line for line in lines if line]
 
-    # --- tables ------------------------------------------------------------------------------
-
-    def _table(self, table: Node) -> list[Row]:
-        rows: list[Row] = []
-        for number, (node, header) in enumerate(_rows(table), start=1):
-            row = Row(header=header)
-            column = 1
-            for cell in node:
-                if cell.tag == f"{TABLE}table-cell":
-                    text = "\n".join(self._lines(cell))
-                    row.cells.append(
-                        Cell(text, number, column, _span(cell, "rows"), _span(cell, "columns"))
-                    )
-                column += integer(cell.get(f"{TABLE}number-columns-repeated"), 1)
-            rows.append(row)
-        return rows
-
-    def _sheet(self, sheet: Node) -> None:
-        name = tidy(sheet.get(f"{TABLE}name") or "") or "Sheet"
-        visible = not self._style_says(sheet, TABLE, "table-properties", f"{TABLE}display", "false")
-        shown: list[Row] = []
-        covert: list[Row] = []
-        headers: set[int] = set()
-        hidden_columns = _hidden_columns(sheet)
-        number = 1
-        characters = 0
-        for node, header in _rows(sheet):
-            repeated = max(integer(node.get(f"{TABLE}number-rows-repeated"), 1), 1)
-            cells = self._cells(node)
-            concealed = node.get(f"{TABLE}visibility") in ("collapse", "filter") or not visible
-            for row_number in range(number, number + repeated) if cells else ():
-                row, aside = Row(), Row()
-                for cell in cells:
-                    characters += len(cell.text) + 1
-                    self._composer.check_length(characters)
-                    target = aside if concealed or cell.column in hidden_columns else row
-                    target.cells.append(
-                        Cell(cell.text, row_number, cell.column, cell.row_span, cell.column_span)
-                    )
-                if row.cells:
-                    shown.append(row)
-                if aside.cells:
-                    covert.append(aside)
-                if header:
-                    headers.add(row_number)
-            number += repeated
-        if shown:
-            self._composer.add("heading", name, 1, sheet=name)
-        for table in tables_of(shown, headers):
-            self._composer.add_table(table, sheet=name)
-        self._inline.counts["hidden_sheets"] += not visible
-        self._inline.counts["hidden_rows"] += len(covert) if visible else 0
-        lines = (" ".join(cell.text for cell in row.cells) for row in covert)
-        self._composer.add("hidden", "\n".join(lines), sheet=name)
-
-    def _cells(self, row: Node) -> list[Cell]:
-        """Return the cells of a row that have text; each has its column, and row 1."""
-        cells: list[Cell] = []
-        column = 1
-        for node in row:
-            repeated = max(integer(node.get(f"{TABLE}number-columns-repeated"), 1), 1)
-            if node.tag == f"{TABLE}table-cell" and len(node):
-                text = "\n".join(self._lines(node))
-                for note in node.iterfind(f"{OFFICE}annotation"):
-                    self._composer.add("annotation", "\n".join(self._lines(note)))
-                if text:
-                    last = min(column + repeated, _MAX_COLUMN + 1)
-                    spans = _span(node, "rows"), _span(node, "columns")
-                    cells += (Cell(text, 1, at, *spans) for at in range(column, last))
-            column += repeated
-        return cells
-
     # --- presentations -----------------------------------------------------------------------
 
     def _slides(self) -> None:
@@ -305,8 +229,12 @@ class _Document:
         if len(pages) > limit:
             raise too_many_pages(self._source.name, len(pages), limit)
         for number, page in enumerate(pages, start=1):
-            hidden = self._style_says(
-                page, DRAW, "drawing-page-properties", f"{PRESENTATION}visibility", "hidden"
+            hidden = style_says(
+                self._content,
+                page.get(f"{DRAW}style-name"),
+                "drawing-page-properties",
+                f"{PRESENTATION}visibility",
+                "hidden",
             )
             self._inline.counts["hidden_slides"] += hidden
             shapes = [node for node in page if node.tag != f"{PRESENTATION}notes"]
@@ -347,47 +275,13 @@ class _Document:
                     done.add((kind, text))
                     self._composer.add(kind, text)
 
-    def _style_says(self, node: Node, prefix: str, tag: str, name: str, value: str) -> bool:
-        style = node.get(f"{prefix}style-name")
-        for properties in self._content.iter(STYLE + tag):
-            if properties.getparent().get(f"{STYLE}name") == style:
-                return bool(properties.get(name) == value)
-        return False
-
     def _warn(self) -> None:
-        counts, warn = self._inline.counts, self._composer.warn
-        if counts["deletions"] or counts["insertions"]:
-            warn(
-                "tracked_changes",
-                f"{count_of(counts['insertions'], 'insertion', 'insertions')} that nobody has "
-                "accepted or rejected are text, "
-                f"{count_of(counts['deletions'], 'deletion', 'deletions')} are left out.",
-            )
-        if self._hidden:
-            warn(
-                "hidden_text",
-                f"{count_of(self._hidden, 'character is', 'characters are')} formatted as hidden "
-                "and stand behind the body.",
-            )
-        if counts["hidden_sheets"] or counts["hidden_rows"]:
-            warn(
-                "hidden_cells",
-                f"{count_of(counts['hidden_sheets'], 'sheet is', 'sheets are')} hidden, and in the "
-                f"others {count_of(counts['hidden_rows'], 'row has', 'rows have')} cells that the "
-                "sheet does not show; they stand behind the body.",
-            )
-        if counts["hidden_slides"]:
-            warn(
-                "hidden_slides",
-                f"{count_of(counts['hidden_slides'], 'slide is', 'slides are')} left out of the "
-                "show; their text stands behind the body.",
-            )
-        if counts["pictures"]:
-            warn(
-                "pictures_not_read",
-                f"{count_of(counts['pictures'], 'picture was', 'pictures were')} not looked at; "
-                "text in them is not in the document's text.",
-            )
+        counts, composer = self._inline.counts, self._composer
+        composer.warn_tracked_changes(counts["insertions"], counts["deletions"])
+        composer.warn_hidden_text(self._hidden)
+        composer.warn_hidden_cells(counts["hidden_sheets"], counts["hidden_rows"])
+        composer.warn_hidden_slides(counts["hidden_slides"])
+        composer.warn_pictures(counts["pictures"])
 
 
 class _Wrapped(list[Node]):
@@ -396,34 +290,3 @@ class _Wrapped(list[Node]):
 
 def _wrapped(node: Node) -> Node:
     return _Wrapped([node])
-
-
-def _rows(table: Node, *, header: bool = False) -> Iterator[tuple[Node, bool]]:
-    for node in table:
-        if node.tag == f"{TABLE}table-row":
-            yield node, header
-        elif node.tag in _ROW_GROUPS:
-            yield from _rows(node, header=header or node.tag == f"{TABLE}table-header-rows")
-
-
-def _hidden_columns(sheet: Node) -> set[int]:
-    hidden: set[int] = set()
-    column = 1
-    for node in _columns(sheet):
-        repeated = max(integer(node.get(f"{TABLE}number-columns-repeated"), 1), 1)
-        if node.get(f"{TABLE}visibility") in ("collapse", "filter"):
-            hidden.update(range(column, min(column + repeated, _MAX_COLUMN + 1)))
-        column += repeated
-    return hidden
-
-
-def _columns(container: Node) -> Iterator[Node]:
-    for node in container:
-        if node.tag == f"{TABLE}table-column":
-            yield node
-        elif node.tag in _COLUMN_GROUPS:
-            yield from _columns(node)
-
-
-def _span(cell: Node, of: str) -> int:
-    return max(integer(cell.get(f"{TABLE}number-{of}-spanned"), 1), 1)

@@ -128,6 +128,14 @@ class Inline:
         target.append(text)
 
 
+def style_says(content: Node, style: str | None, tag: str, name: str, value: str) -> bool:
+    """Tell whether the properties that a style of the content has in ``tag`` say ``value``."""
+    for properties in content.iter(STYLE + tag):
+        if properties.getparent().get(f"{STYLE}name") == style:
+            return bool(properties.get(name) == value)
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Level:
     number_format: str

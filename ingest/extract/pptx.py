@@ -150,12 +150,7 @@ class _Presentation:
 
     def _warn(self) -> None:
         counts, warn = self._counts, self._composer.warn
-        if counts["hidden"]:
-            warn(
-                "hidden_slides",
-                f"{count_of(counts['hidden'], 'slide is', 'slides are')} left out of the show; "
-                "their text stands behind the body.",
-            )
+        self._composer.warn_hidden_slides(counts["hidden"])
         if counts["pictures"] or counts["charts"]:
             warn(
                 "pictures_not_read",

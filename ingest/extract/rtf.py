@@ -8,87 +8,27 @@ Numbers of lists are in the file as text (\listtext, \pntext) and stay; bullets 
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from ingest.extract.composing import Cell, Composer, Row, count_of, tidy
+from ingest.extract.composing import Composer, tidy
 from ingest.extract.draft import Draft, SourceBytes
 from ingest.extract.headings import clause_level
+from ingest.extract.rtf_syntax import (
+    CHARACTERS,
+    CHARSETS,
+    KEPT_STARRED,
+    LAYOUT_FIELDS,
+    SKIPPED,
+    STORIES,
+    TOKEN,
+    character,
+    known_encoding,
+)
+from ingest.extract.rtf_table import Table
 from schemas.document import ElementKind
 
-_TOKEN = re.compile(
-    r"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'(?P<byte>[0-9a-fA-F]{2})"
-    r"|\\(?P<symbol>[^a-zA-Z])|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+",
-    re.DOTALL,
-)
-_SKIPPED = frozenset(
-    {
-        *("colortbl", "filetbl", "listtable", "listoverridetable", "revtbl"),
-        *("rsidtbl", "themedata", "colorschememapping", "datastore", "latentstyles"),
-        *("generator", "xmlnstbl", "mmathPr", "pgptbl", "fontemb"),
-        *("pict", "objdata", "objclass", "objname", "blipuid"),
-        *("bkmkstart", "bkmkend", "atnid", "atnauthor", "atndate"),
-        *("atntime", "atnref", "atnicn", "atrfstart", "atrfend"),
-        *("pn", "sn", "sv", "shprslt", "nonshppict"),
-        *("do", "operator", "creatim", "revtim", "printim"),
-        *("buptim", "subject", "keywords", "doccomm", "comment"),
-        *("company", "manager", "category", "hlinkbase", "userprops"),
-        *("docvar", "xe", "tc", "ftnsep", "ftnsepc"),
-        *("ftncn", "aftnsep", "aftnsepc", "aftncn", "template"),
-        *("nonesttables", "panose", "falt"),
-    }
-)
-"""Destinations whose text is not the document's."""
-_KEPT_STARRED = frozenset({"annotation", "fldinst", "shpinst", "shppict", "nesttableprops"})
-_STORIES: dict[str, ElementKind] = {
-    **dict.fromkeys(("header", "headerl", "headerr", "headerf"), "header"),
-    **dict.fromkeys(("footer", "footerl", "footerr", "footerf"), "footer"),
-    "footnote": "footnote",
-    "annotation": "annotation",
-}
-_CHARACTERS = {
-    "tab": "\t",
-    "line": "\n",
-    "page": "\n",
-    "column": "\n",
-    "emdash": "—",
-    "endash": "–",
-    "emspace": "\u2003",
-    "enspace": "\u2002",
-    "qmspace": "\u2005",
-    "bullet": "•",
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-    "~": "\u00a0",
-    "_": "\u2011",
-    "{": "{",
-    "}": "}",
-    "\\": "\\",
-}
-_CHARSETS = {
-    77: "mac_roman",
-    128: "cp932",
-    129: "cp949",
-    130: "cp1361",
-    134: "cp936",
-    136: "cp950",
-    161: "cp1253",
-    162: "cp1254",
-    163: "cp1258",
-    177: "cp1255",
-    178: "cp1256",
-    186: "cp1257",
-    204: "cp1251",
-    222: "cp874",
-    238: "cp1250",
-    254: "cp437",
-    255: "cp850",
-}
-_LAYOUT_FIELDS = frozenset({"PAGE", "NUMPAGES", "SECTIONPAGES", "PAGEREF"})
 _HEADING_STYLE = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _BODY_TEXT = 9
@@ -124,20 +64,6 @@ class _State:
     style: int = 0
 
 
-@dataclass
-class _TableState:
-    rows: list[Row] = field(default_factory=list)
-    edges: list[list[int]] = field(default_factory=list)
-    """For each row, the left edge of the first cell and the right edges of all, in twips."""
-    cells: list[str] = field(default_factory=list)
-    merges: list[str] = field(default_factory=list)
-    """For each cell that the row defines: first, merged, above, or nothing."""
-    defined: list[int] = field(default_factory=list)
-    left: int = 0
-    pending: str = ""
-    header: bool = False
-
-
 def read_rtf(source: SourceBytes) -> Draft:
     """Read a rich text file. Never refuses one that begins like one.
 
@@ -165,7 +91,7 @@ class _Reader:
         self._collected: dict[str, str] = {}
         self._layout_field = False
         self._hidden: list[str] = []
-        self._table = _TableState()
+        self._table = Table()
         self._in_table = False
         self._style = 0
         self._outline = _BODY_TEXT
@@ -176,7 +102,7 @@ class _Reader:
     def draft(self) -> Draft:
         """Return the document as a draft."""
         position = 0
-        while match := _TOKEN.match(self._text, position):
+        while match := TOKEN.match(self._text, position):
             position = match.end()
             if match["byte"]:
                 self._byte(int(match["byte"], 16))
@@ -219,7 +145,7 @@ class _Reader:
             self._end_story(ended.story)
         if ended.target == "fldinst" != self._state.target:
             words = self._collected.pop("fldinst", "").split(maxsplit=1)
-            self._layout_field = bool(words) and words[0].upper() in _LAYOUT_FIELDS
+            self._layout_field = bool(words) and words[0].upper() in LAYOUT_FIELDS
         if ended.target == "stylesheet":
             self._name_style(ended.style)
         if ended.target == "listtext" != self._state.target:
@@ -232,8 +158,8 @@ class _Reader:
             self._state.starred = True
         elif symbol in "\r\n":
             self._end_paragraph()
-        elif symbol in _CHARACTERS:
-            self._add(self._after_skip(_CHARACTERS[symbol]))
+        elif symbol in CHARACTERS:
+            self._add(self._after_skip(CHARACTERS[symbol]))
 
     def _byte(self, value: int) -> None:
         if self._skip:
@@ -246,11 +172,11 @@ class _Reader:
         state = self._state
         starred, state.starred = state.starred, False
         if word == "u" and number is not None:
-            self._add(_character(number))
+            self._add(character(number))
             self._skip = state.skip_after_unicode
-        elif word in _CHARACTERS:
-            self._add(self._after_skip(_CHARACTERS[word]))
-        elif word in _SKIPPED or (starred and word not in _KEPT_STARRED):
+        elif word in CHARACTERS:
+            self._add(self._after_skip(CHARACTERS[word]))
+        elif word in SKIPPED or (starred and word not in KEPT_STARRED):
             self._counts["pictures"] += word == "pict" and state.target != "skip"
             state.target = "skip"
         elif state.target == "skip":
@@ -266,8 +192,8 @@ class _Reader:
         elif word == "fldrslt":
             state.target = "skip" if self._layout_field else state.target
             self._layout_field = False
-        elif word in _STORIES:
-            state.story, state.opens_story = _Story(_STORIES[word]), True
+        elif word in STORIES:
+            state.story, state.opens_story = _Story(STORIES[word]), True
         elif word == "chftn":
             # The mark stands before the note in the body, and again inside the note.
             self._notes += state.story is self._body
@@ -280,7 +206,7 @@ class _Reader:
     def _format(self, word: str, number: int | None, state: _State) -> None:
         match word:
             case "ansicpg" if number is not None:
-                self._default = state.encoding = _known(f"cp{number}")
+                self._default = state.encoding = known_encoding(f"cp{number}")
             case "mac" | "pc" | "pca":
                 coding = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}[word]
                 self._default = state.encoding = coding
@@ -289,8 +215,8 @@ class _Reader:
             case "f" if number is not None:
                 self._font = number
                 state.encoding = self._fonts.get(number, self._default)
-            case "fcharset" if state.target == "fonttbl" and number in _CHARSETS:
-                self._fonts[self._font] = _CHARSETS[number]
+            case "fcharset" if state.target == "fonttbl" and number in CHARSETS:
+                self._fonts[self._font] = CHARSETS[number]
             case "plain":
                 state.hidden = state.deleted = False
                 state.encoding = self._default
@@ -318,33 +244,22 @@ class _Reader:
                 self._table_word(word, number or 0, state)
 
     def _table_word(self, word: str, number: int, state: _State) -> None:
-        table = self._table
+        in_body = state.story is self._body
         match word:
-            case "trowd":
-                table.merges, table.defined, table.pending, table.header = [], [], "", False
-                table.left = 0
-            case "trleft":
-                table.left = number
-            case "trhdr":
-                table.header = True
-            case "clmgf" | "clmrg" | "clvmrg" | "clvmgf":
-                table.pending = word
-            case "cellx":
-                table.merges.append(table.pending)
-                table.defined.append(number)
-                table.pending = ""
             case "nestcell":
                 self._add(" ")
-            case "cell" if state.story is not self._body:
-                self._add(" ")
-            case "row" if state.story is not self._body:
-                self._end_paragraph()
             case "nestrow":
                 self._add("\n")
-            case "cell" if state.story is self._body:
-                table.cells.append(self._take(self._body))
-            case "row" if state.story is self._body:
-                self._end_row()
+            case "cell" if in_body:
+                self._table.add_cell(self._take(self._body))
+            case "cell":
+                self._add(" ")
+            case "row" if in_body:
+                self._table.end_row()
+            case "row":
+                self._end_paragraph()
+            case _:
+                self._table.define(word, number)
 
     # --- text --------------------------------------------------------------------------------
 
@@ -414,41 +329,8 @@ class _Reader:
         else:
             self._composer.add(story.kind, "\n".join(story.lines))
 
-    def _end_row(self) -> None:
-        table = self._table
-        number = len(table.rows) + 1
-        row = Row(header=table.header)
-        edges = [table.left, *table.defined]
-        while len(edges) <= len(table.cells):
-            edges.append(edges[-1] + 1)
-        for index, text in enumerate(table.cells):
-            # Left and right edge, until all rows are known and give the columns.
-            left, right = edges[index], edges[index + 1]
-            merge = table.merges[index] if index < len(table.merges) else ""
-            if merge == "clmrg" and row.cells:
-                row.cells[-1].column_span = right
-            elif merge == "clvmrg":
-                for above in (cell for earlier in table.rows for cell in earlier.cells):
-                    if above.column == left and above.row + above.row_span == number:
-                        above.row_span += 1
-            else:
-                row.cells.append(Cell(text, number, left, column_span=right))
-        table.rows.append(row)
-        table.edges.append(edges)
-        table.cells = []
-
     def _end_table(self) -> None:
-        if self._table.cells:
-            self._end_row()
-        rows, self._table.rows = self._table.rows, []
-        edges = sorted({edge for row in self._table.edges for edge in row})
-        self._table.edges = []
-        for row in rows:
-            row.header = row.header and len(rows) > 1
-            for cell in row.cells:
-                first, last = edges.index(cell.column), edges.index(cell.column_span)
-                cell.column, cell.column_span = first + 1, max(last - first, 1)
-        self._composer.add_table(rows)
+        self._composer.add_table(self._table.take())
 
     def _name_style(self, style: int) -> None:
         name = self._collected.pop("stylesheet", "").strip(" ;")
@@ -456,38 +338,10 @@ class _Reader:
             self._styles.setdefault(style, int(match[1]) - 1)
 
     def _warn(self) -> None:
-        counts, warn = self._counts, self._composer.warn
-        if counts["deletions"] or counts["insertions"]:
-            warn(
-                "tracked_changes",
-                f"{count_of(counts['insertions'], 'insertion', 'insertions')} that nobody has "
-                "accepted or rejected are text, "
-                f"{count_of(counts['deletions'], 'deletion', 'deletions')} are left out.",
-            )
-        if counts["hidden"]:
-            warn(
-                "hidden_text",
-                f"{count_of(counts['hidden'], 'character is', 'characters are')} formatted as "
-                "hidden and stand behind the body.",
-            )
-        if counts["pictures"]:
-            warn(
-                "pictures_not_read",
-                f"{count_of(counts['pictures'], 'picture was', 'pictures were')} not looked at; "
-                "text in them is not in the document's text.",
-            )
-
-
-def _character(number: int) -> str:
-    code = number + 65_536 if number < 0 else number
-    return chr(code) if 0 < code <= 0x10FFFF else ""
-
-
-def _known(encoding: str) -> str:
-    try:
-        return codecs.lookup(encoding).name
-    except LookupError:
-        return "cp1252"
+        counts = self._counts
+        self._composer.warn_tracked_changes(counts["insertions"], counts["deletions"])
+        self._composer.warn_hidden_text(counts["hidden"])
+        self._composer.warn_pictures(counts["pictures"])
 
 
 def _label(text: str) -> str:

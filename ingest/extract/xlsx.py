@@ -255,13 +255,7 @@ class _Workbook:
 
     def _warn(self) -> None:
         counts, warn = self._counts, self._composer.warn
-        if counts["hidden_sheets"] or counts["hidden_rows"]:
-            warn(
-                "hidden_cells",
-                f"{count_of(counts['hidden_sheets'], 'sheet is', 'sheets are')} hidden, and in the "
-                f"others {count_of(counts['hidden_rows'], 'row has', 'rows have')} cells that the "
-                "sheet does not show; they stand behind the body.",
-            )
+        self._composer.warn_hidden_cells(counts["hidden_sheets"], counts["hidden_rows"])
         if counts["formulas"]:
             warn(
                 "formula_without_value",
