@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ocr.cleaning import Shading
     from ocr.components import Components
-    from ocr.engine import OcrEngine, OcrWord, Segmentation, Threshold
+    from ocr.engine import OcrEngine, OcrWord, PixelBox, Segmentation, Threshold
     from ocr.orientation import Orientation
     from ocr.transform import Turn
 
@@ -131,7 +131,7 @@ class Subject:
         )
         kept = [word for word in words if not _is_speck(word)]
         specks = len(words) - len(kept)
-        words = [replace(word, box=transform.unscaled(word.box)) for word in kept]
+        words = with_boxes(kept, transform.unscaled([word.box for word in kept]))
         accuracies = expected_accuracies(engine.name, words)
         record = OcrAttempt(
             engine=f"{engine.name} {engine.version}",
@@ -223,6 +223,14 @@ class Subject:
             # One is kept, for the next try in another segmentation.
             self._prepared = {key: transform.apply(image)}
         return self._prepared[key]
+
+
+def with_boxes(words: Sequence[OcrWord], boxes: Sequence[PixelBox]) -> list[OcrWord]:
+    """Return the words with other boxes, one for each."""
+    return [
+        word if word.box == box else replace(word, box=box)
+        for word, box in zip(words, boxes, strict=True)
+    ]
 
 
 def _is_speck(word: OcrWord) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from ocr.attempts import Attempt, How, Subject
+from ocr.attempts import Attempt, How, Subject, with_boxes
 from ocr.engine import EngineUnavailableError, OcrEngine, OcrError, OcrWord
 from ocr.stored_reading import cache_key, decode_reading, encode_reading
 from schemas.document import Recognition
@@ -125,8 +125,8 @@ class PageRecogniser:
             reasons=_reasons(first),
             flagged=not chosen.enough,
         )
-        words = (replace(word, box=level.to_displayed(word.box)) for word in chosen.words)
-        return Reading(tuple(words), record)
+        boxes = level.to_displayed([word.box for word in chosen.words])
+        return Reading(tuple(with_boxes(chosen.words, boxes)), record)
 
     def _upright(self, subject: Subject) -> list[Attempt]:
         """Read the image once, and in other turns where it seems to have been the wrong one."""

@@ -15,6 +15,8 @@ import numpy as np
 from PIL import Image
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from ocr.engine import PixelBox
@@ -79,30 +81,34 @@ class Transform:
             math.ceil(width * abs(s) + height * c - 1e-6),
         )
 
-    def to_displayed(self, box: PixelBox) -> PixelBox:
-        """Map a box from the image that was read to the displayed one, inside of it.
+    def to_displayed(self, boxes: Sequence[PixelBox]) -> list[PixelBox]:
+        """Map boxes from the image that was read to the displayed one, inside of it.
 
         A levelled word is a slanted rectangle on the displayed image; its hull is returned.
         """
-        if self.is_identity:
-            return box
-        x0, y0, x1, y1 = box
-        corners = self._inverse @ np.array([[x0, x1, x1, x0], [y0, y0, y1, y1], [1, 1, 1, 1]])
-        left, top = (float(v) for v in corners[:2].min(axis=1))
-        right, bottom = (float(v) for v in corners[:2].max(axis=1))
-        left, right = _inside(left, right, self.width)
-        top, bottom = _inside(top, bottom, self.height)
-        return left, top, right, bottom
+        if self.is_identity or not boxes:
+            return list(boxes)
+        edges = np.array(boxes, dtype=np.float64)
+        corners = edges[:, [[0, 1], [2, 1], [2, 3], [0, 3]]]
+        mapped = corners @ self._inverse[:2, :2].T + self._inverse[:2, 2]
+        limits = np.array([self.width, self.height], dtype=np.float64)
+        low = np.maximum(mapped.min(axis=1), 0.0)
+        high = np.minimum(mapped.max(axis=1), limits)
+        # What lies outside becomes its edge's.
+        outside = high - low < np.minimum(1.0, limits)
+        low = np.where(outside, np.minimum(low, limits - 1.0), low)
+        high = np.where(outside, low + 1.0, high)
+        return [(x0, y0, x1, y1) for x0, y0, x1, y1 in np.hstack([low, high]).tolist()]
 
-    def unscaled(self, box: PixelBox) -> PixelBox:
-        """Map a box from the image that was read to what it would have been without scaling."""
+    def unscaled(self, boxes: Sequence[PixelBox]) -> list[PixelBox]:
+        """Map boxes from the image that was read to what they would have been without scaling."""
         if self.scale == 1:
-            return box
+            return list(boxes)
         width, height = self.width, self.height
         if self.turn in (90, 270):
             width, height = height, width
         across, down = width / self._scaled[0], height / self._scaled[1]
-        return box[0] * across, box[1] * down, box[2] * across, box[3] * down
+        return [(x0 * across, y0 * down, x1 * across, y1 * down) for x0, y0, x1, y1 in boxes]
 
     def to_read(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map points, shape (n, 2), from the displayed image to the one that is read."""
@@ -153,12 +159,3 @@ class Transform:
 def paper(grey: NDArray[np.uint8]) -> int:
     """Return the grey that most of a page's paper has."""
     return int(np.percentile(grey[::7, ::7], 80))
-
-
-def _inside(low: float, high: float, limit: int) -> tuple[float, float]:
-    """Cut an interval to an image of ``limit`` pixels; what lies outside becomes its edge's."""
-    low, high = max(0.0, low), min(float(limit), high)
-    if high - low < min(1, limit):
-        low = min(max(0.0, low), limit - 1.0)
-        high = low + 1.0
-    return low, high

@@ -28,7 +28,7 @@ def test_a_box_cut_from_what_is_read_comes_back_to_the_pixel(turn: Turn, scale: 
     assert read.size == transform.size
     found = ink_box(read, (0, 0, *read.size))
     assert found is not None
-    assert transform.to_displayed(found) == pytest.approx(box, abs=0.0 if scale == 1 else 1.0)
+    assert transform.to_displayed([found])[0] == pytest.approx(box, abs=0.0 if scale == 1 else 1.0)
 
 
 @pytest.mark.parametrize("turn", TURNS)
@@ -63,7 +63,7 @@ def test_the_hull_of_a_box_there_and_back_holds_the_box(
     low, high = there.min(axis=0), there.max(axis=0)
     assert (low > -1e-6).all()
     assert (high < np.array(transform.size) + 1e-6).all()
-    x0, y0, x1, y1 = transform.to_displayed((*low.tolist(), *high.tolist()))
+    x0, y0, x1, y1 = transform.to_displayed([(*low.tolist(), *high.tolist())])[0]
     assert x0 <= left + 1e-6
     assert y0 <= top + 1e-6
     assert x1 >= min(400, left + width) - 1e-6
@@ -80,13 +80,13 @@ def test_a_box_without_scaling_is_the_box_of_the_level_image(
     point = np.array([[123.0, 45.0]])
     x, y = scaled.to_read(point)[0]
     # The scaled image has whole pixels, so its two axes are scaled by a little less or more.
-    assert scaled.unscaled((x, y, x, y))[:2] == pytest.approx(level.to_read(point)[0], abs=0.6)
+    assert scaled.unscaled([(x, y, x, y)])[0][:2] == pytest.approx(level.to_read(point)[0], abs=0.6)
 
 
 def test_boxes_stay_inside_the_image() -> None:
     transform = Transform(400, 300, 0, 1.0, 10.0)
     # This corner of the level image is none of the displayed one.
-    x0, y0, x1, y1 = transform.to_displayed((0, 0, 5, 5))
+    x0, y0, x1, y1 = transform.to_displayed([(0, 0, 5, 5)])[0]
     assert 0 <= x0 < x1 <= 400
     assert 0 <= y0 < y1 <= 300
 
@@ -101,4 +101,4 @@ def test_nothing_to_do_gives_the_same_pixels() -> None:
     transform = Transform(50, 40)
     assert transform.is_identity
     assert transform.apply(image) is image
-    assert transform.to_displayed((1.5, 2, 3, 4)) == (1.5, 2, 3, 4)
+    assert transform.to_displayed([(1.5, 2, 3, 4)]) == [(1.5, 2, 3, 4)]
