@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from scipy.spatial import cKDTree  # type: ignore[import-untyped]  # ships no stubs
 
 from ocr.polarity import light_on_dark
 
@@ -78,8 +77,7 @@ class Components:
         """The nearest components of each one by their centres."""
         boxes, count = self.boxes, min(_NEIGHBOURS, max(0, len(self) - 1))
         # A point is not always its own first neighbour where others are in the same place.
-        found = np.asarray(cKDTree(self.centres).query(self.centres, k=count + 1)[1])
-        index = found.reshape(len(self), count + 1)[:, 1:]
+        index = _nearest(self.centres, count + 1)[:, 1:]
         near = boxes[index]
         low = np.maximum(boxes[:, None, :2], near[..., :2])
         high = np.minimum(boxes[:, None, 2:], near[..., 2:])
@@ -129,7 +127,7 @@ def _dotted(boxes: NDArray[np.int32]) -> NDArray[np.bool_]:
         return dotted
     sides = sides[solid]
     centres = boxes[solid, :2] + sides / 2
-    near = np.asarray(cKDTree(centres).query(centres, k=3)[1])[:, 1:]
+    near = _nearest(centres, 3)[:, 1:]
     off = np.abs(centres[near].sum(axis=1) - 2 * centres).max(axis=1)
     unlike = np.abs(sides[near] - sides[:, None]).max(axis=(1, 2))
     between = (off <= _PITCH) & (unlike <= 1)
@@ -137,6 +135,15 @@ def _dotted(boxes: NDArray[np.int32]) -> NDArray[np.bool_]:
         dotted[solid[between]] = True
         dotted[solid[near[between]]] = True
     return dotted
+
+
+def _nearest(points: FloatArray, count: int) -> NDArray[np.intp]:
+    """Return the indices of the points nearest to each one, itself first, shape (n, count)."""
+    # Digital documents need no SciPy, and it takes a quarter of a second to load.
+    from scipy.spatial import cKDTree  # type: ignore[import-untyped]  # ships no stubs
+
+    found = np.asarray(cKDTree(points).query(points, k=count)[1])
+    return found.reshape(len(points), count)
 
 
 def reduced(grey: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:

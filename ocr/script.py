@@ -11,8 +11,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import pytesseract  # type: ignore[import-untyped]  # ships neither stubs nor py.typed
-
 from ocr.tesseract_data import limit_threads
 
 if TYPE_CHECKING:
@@ -144,6 +142,9 @@ def script_hint(image: Image, dpi: int, languages: str) -> str | None:
 
 
 def _look(image: Image, dpi: int, wanted_dpi: int) -> _Sight | None:
+    # It imports pandas, which few documents need.
+    import pytesseract  # type: ignore[import-untyped]  # ships neither stubs nor py.typed
+
     scale = min(wanted_dpi / dpi, math.sqrt(_MAX_PIXELS / (image.width * image.height)))
     size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
     try:
