@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 
-from ingest.extract.blocks import Block, PageContent, RowSpan
+from ingest.extract.blocks import Block, PageContent, PageWord, RowSpan
 from ingest.extract.draft import Draft
 from ingest.extract.headings import RUN_IN_WORDS, numbered_depth, run_in_heading
 from ingest.extract.joins import Join, Joiner
@@ -14,6 +16,7 @@ from ingest.extract.roles import set_roles
 from ingest.extract.words import WordList
 from schemas.document import BEHIND_BODY, Element, ElementKind, TableCell, TableRow
 
+_TEXT = itemgetter(PageWord._fields.index("text"))
 _MAX_LEVEL = 6
 _MAX_TITLE = 300
 
@@ -29,16 +32,17 @@ def assemble(contents: list[PageContent]) -> Draft:
     """
     set_roles(contents)
     _set_levels(contents)
-    if not any(block.kind not in BEHIND_BODY for content in contents for block in content.blocks):
+    if all(block.kind in BEHIND_BODY for content in contents for block in content.blocks):
         for content in contents:
             content.blocks = [replace(block, kind="paragraph") for block in content.blocks]
     mark_repeated_headers(contents)
     joiner = Joiner(
-        word.text
-        for content in contents
-        for block in content.blocks
-        for line in block.lines
-        for word in line
+        map(
+            _TEXT,
+            chain.from_iterable(
+                line for content in contents for block in content.blocks for line in block.lines
+            ),
+        )
     )
     writer = _Writer(joiner)
     writer.write(passages_of(contents, joiner))

@@ -191,15 +191,21 @@ class _Cutter:
 
     def _bands(self, lines: list[int]) -> list[_Band]:
         bands: list[_Band] = []
+        members: list[int] = []
+        top = bottom = 0.0
         # Letters that hang below a line may touch the next one.
         slack = 0.15 * self._height
         for index in sorted(lines, key=lambda index: self._boxes[index][1]):
             _, y0, _, y1 = self._boxes[index]
-            if bands and y0 < bands[-1].bottom - slack:
-                last = bands[-1]
-                bands[-1] = _Band([*last.lines, index], last.top, max(last.bottom, y1))
+            if members and y0 < bottom - slack:
+                members.append(index)
+                bottom = max(bottom, y1)
             else:
-                bands.append(_Band([index], y0, y1))
+                if members:
+                    bands.append(_Band(members, top, bottom))
+                members, top, bottom = [index], y0, y1
+        if members:
+            bands.append(_Band(members, top, bottom))
         return bands
 
     def _gaps(self, lines: list[int]) -> list[tuple[float, float]]:

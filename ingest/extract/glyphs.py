@@ -73,7 +73,7 @@ def glyph_lines(
     ]
     for number, line, glyphs, were_doubled in lines:
         axis, sign = _axis(line["dir"])
-        leftward = any(reads_leftward(glyph.text) for glyph in glyphs)
+        leftward = any(map(reads_leftward, {glyph.text for glyph in glyphs}))
         if leftward and not _is_replaced(glyphs, axis):
             glyphs = _as_read(glyphs, axis, sign)
         if leftward or were_doubled:

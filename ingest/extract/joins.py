@@ -101,8 +101,10 @@ class Joiner:
         # Many a document breaks no word.
         words: Counter[str] = Counter()
         for text, count in Counter(self._texts).items():
-            if text.isalpha():
-                words[text.casefold()] += count
+            # Most words are letters alone, or letters and the mark that ends a clause.
+            bare = text if text.isalpha() else text.rstrip(",.;:)")
+            if bare.isalpha():
+                words[bare.casefold()] += count
             elif text[-1] not in HYPHENS:
                 for match in _WORD.finditer(text):
                     word = _plain(match[0])

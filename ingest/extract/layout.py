@@ -124,7 +124,9 @@ def _region(group: dict[str, Any], left: float, top: float) -> Region:
 
 def blocks_in_order(lines: Sequence[TextLine], regions: Iterable[Region] | None) -> list[Block]:
     """Return the page's blocks in reading order; see `paragraphs` for pages without regions."""
-    turn = main_turn((line.angle, sum(len(word.text) for word in line.words)) for line in lines)
+    turn: Turn = 0
+    if any(line.angle for line in lines):
+        turn = main_turn((line.angle, sum(len(word.text) for word in line.words)) for line in lines)
     if turn == 0:
         return _blocks_in_order(lines, regions)
     frame = Frame(lines, turn)

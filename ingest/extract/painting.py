@@ -366,12 +366,14 @@ def common(a: BoxTuple, b: BoxTuple) -> BoxTuple:
 
 _SRGB = mupdf.FzColorspace(mupdf.FzColorspace.Fixed_RGB)
 _CONVERSION = mupdf.FzColorParams()
+_CONVERSION_POINTER = _CONVERSION.internal()
+"""Asking for it takes longer than ten conversions."""
 
 
 def _rgb(space: Any, colour: Any) -> Rgb | None:
     if not space:
         return None
     red, green, blue, *_ = mupdf.ll_fz_convert_color(
-        space, colour, _SRGB.m_internal, None, _CONVERSION.internal()
+        space, colour, _SRGB.m_internal, None, _CONVERSION_POINTER
     )
     return red, green, blue

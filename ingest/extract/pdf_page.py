@@ -53,7 +53,7 @@ from ocr.routing import (
     prefers_layer,
     untrusted,
 )
-from schemas.document import BoxTuple, ElementKind, ExtractionWarning, Page
+from schemas.document import BoxTuple, ElementKind, ExtractionWarning, Page, TextSource
 
 _LETTER = (612.0, 792.0)
 _GLANCE_DPI = 150.0
@@ -238,7 +238,7 @@ class PageReader:
         figures: list[Block] = []
         scans: list[Block] = []
         readings: list[Recognised] = []
-        known = self._known()
+        known = self._known() if self._pending else []
         for pending in self._pending:
             try:
                 reading = pending.future.result()
@@ -284,10 +284,13 @@ class PageReader:
         blocks += _blocks([line for line in self._lines if line.watermark], "watermark")
         blocks += self._notes
         blocks += self._hidden_blocks()
-        words = [word for block in blocks for line in block.lines for word in line]
-        if not words:
+        if not blocks:
             self._warn("page_without_text", "Neither a text layer nor OCR gave any words.")
-        sources = {word.source for word in words}
+        words: list[PageWord] = []
+        sources: set[TextSource] = {"digital"} if blocks else set()
+        if readings:
+            words = [word for block in blocks for line in block.lines for word in line]
+            sources = {word.source for word in words}
         width, height = self._size
         page = Page(
             number=self._index + 1,

@@ -59,7 +59,7 @@ def set_roles(contents: list[PageContent]) -> None:
         content.blocks = [
             replace(block, kind="footnote")
             if index in notes
-            else _role(block, _below(content.blocks, index), body, bold=bold)
+            else _role(block, content.blocks, index, body, bold=bold)
             for index, block in enumerate(content.blocks)
         ]
     _set_title(written, body)
@@ -83,14 +83,15 @@ def _below(blocks: list[Block], index: int) -> list[Block]:
     return list(islice(body, _LOOK_BELOW))
 
 
-def _role(block: Block, below: list[Block], body: float, *, bold: bool) -> Block:
+def _role(block: Block, blocks: list[Block], index: int, body: float, *, bold: bool) -> Block:
     if block.kind != "paragraph" or block.rows:
         return block
     first = line_text(block.lines[0])
     caption = _CAPTION.match(first)
     if caption and len(block.lines) <= _CAPTION_LINES and _is_caption(caption):
         return replace(block, kind="caption")
-    if _is_heading(block, below, body, bold=bold):
+    short = len(block.lines) <= _HEADING_LINES
+    if short and _is_heading(block, _below(blocks, index), body, bold=bold):
         level = clause_level(block.text) if block.size == 0 else clause_level(first)
         return replace(block, kind="heading", level=level)
     if LIST_MARK.match(first) and (first[0] not in "-–—" or len(block.lines[0]) > 1):
@@ -107,9 +108,9 @@ def _is_caption(caption: re.Match[str]) -> bool:
 
 
 def _is_heading(block: Block, below: list[Block], body: float, *, bold: bool) -> bool:
-    text = " ".join(block.text.split())
-    if len(block.lines) > _HEADING_LINES or len(text.split()) > _HEADING_WORDS:
+    if sum(map(len, block.lines)) > _HEADING_WORDS:
         return False
+    text = block.text.replace("\n", " ")
     if sum(map(str.isalpha, text)) < 0.5 * len(text.replace(" ", "")):
         return False
     if _CONTENTS_LINE.search(text) or text[-1] in ",;" or text[0].islower():

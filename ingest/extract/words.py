@@ -38,8 +38,8 @@ class WordList:
     """As they stand in the text: without the hyphen where it broke a word."""
     after: list[str] = field(default_factory=list)
     """What separates each word from the next."""
-    pages: list[int] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
+    lines: list[tuple[int, int, int]] = field(default_factory=list)
+    """Number of each line's words, its page and its own number."""
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
 
@@ -48,10 +48,9 @@ class WordList:
         count = len(line)
         self.words += line
         self.texts += [word.text for word in line]
-        self.after += [" "] * (count - 1)
-        self.after.append("\n")
-        self.pages += [page] * count
-        self.lines += [number] * count
+        self.after += [" "] * count
+        self.after[-1] = "\n"
+        self.lines.append((count, page, number))
 
     def go_on(self, *, broken: bool) -> None:
         """Join the next word to the last one, whose hyphen goes if it ``broken`` the word."""
@@ -83,16 +82,18 @@ class WordList:
         Raises:
             ValueError: a value is outside what `Word` allows.
         """
-        boxes = [word.box for word in self.words]
-        confidences = [word.confidence for word in self.words]
-        sources = [word.source for word in self.words]
-        box_kinds = [word.box_kind for word in self.words]
-        if self.words and (
+        if not self.words:
+            return []
+        _, boxes, confidences, sources, box_kinds, _ = zip(*self.words, strict=True)
+        counts, pages_of_lines, numbers = zip(*self.lines, strict=True)
+        pages = chain.from_iterable(map(repeat, pages_of_lines, counts))
+        lines = chain.from_iterable(map(repeat, numbers, counts))
+        if (
             min(self.starts) < 0
             or min(self.ends) < 1
-            or min(self.pages) < 1
-            or min(self.lines) < 0
-            or not math.isfinite(sum(map(sum, boxes)))
+            or min(pages_of_lines) < 1
+            or min(numbers) < 0
+            or not math.isfinite(sum(chain.from_iterable(boxes)))
             or set(map(len, boxes)) != {4}
             or not all(value is None or 0 <= value <= 100 for value in set(confidences))
             or not set(sources) <= _SOURCES
@@ -113,8 +114,8 @@ class WordList:
             for start, end, page, line, box, confidence, source, box_kind in zip(
                 self.starts,
                 self.ends,
-                self.pages,
-                self.lines,
+                pages,
+                lines,
                 boxes,
                 confidences,
                 sources,
