@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from qdrant_client import models
 
 from ingest.index import VectorIndex
 from ingest.settings import QdrantSettings
@@ -109,3 +110,13 @@ def index_on(backend: str, folder: Path) -> Iterator[VectorIndex]:
             yield index
         finally:
             index._client.delete_collection(index.collection)
+
+
+def fields_of(condition: Any) -> set[str]:
+    """Return the payload fields that a filter looks at, however deep."""
+    if isinstance(condition, models.Filter):
+        parts = [*(condition.must or []), *(condition.should or []), *(condition.must_not or [])]
+        return set().union(*map(fields_of, parts))
+    if isinstance(condition, models.IsEmptyCondition):
+        return {condition.is_empty.key}
+    return {condition.key}

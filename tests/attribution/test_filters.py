@@ -15,7 +15,6 @@ from qdrant_client import models
 
 from attribution.filters import default_filter, document_filter, staged_filter
 from ingest.index import VectorIndex
-from schemas.payload import payload_indexes
 
 NOW = utc(2026, 6, 1)
 SECOND = timedelta(seconds=1)
@@ -148,25 +147,6 @@ def test_document_and_staged_filters_pick_what_they_name(index: VectorIndex) -> 
     assert ids(document_filter(doc_id, 2)) == {second.chunk_id}
     assert ids(staged_filter(doc_id, 2)) == {second.chunk_id}
     assert ids(staged_filter(doc_id, 1)) == set()
-
-
-def fields_of(condition: Any) -> set[str]:
-    """Return the payload fields that a filter looks at, however deep."""
-    if isinstance(condition, models.Filter):
-        parts = [*(condition.must or []), *(condition.should or []), *(condition.must_not or [])]
-        return set().union(*map(fields_of, parts))
-    if isinstance(condition, models.IsEmptyCondition):
-        return {condition.is_empty.key}
-    return {condition.key}
-
-
-def test_every_field_of_a_filter_has_an_index() -> None:
-    for chosen in (
-        default_filter(client_id="acme"),
-        document_filter("d", 1),
-        staged_filter("d", 1),
-    ):
-        assert fields_of(chosen) <= payload_indexes().keys()
 
 
 def test_the_read_side_loads_nothing_heavy() -> None:

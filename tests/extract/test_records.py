@@ -146,17 +146,3 @@ def test_real_exports_hold_the_invariants(corpus: Path) -> None:
         assert "\ufeff" not in extraction.text, path.name
         assert all("\ufeff" not in (e.field or "") for e in extraction.elements), path.name
     assert set(refused.values()) <= {"no_text"}, refused
-
-
-def test_shapes_of_the_field_case(corpus: Path) -> None:
-    def cells(name: str) -> list[tuple[str | None, str | None, str]]:
-        extraction = read_file(corpus / "crm_csv" / name)
-        return [
-            (e.row, e.field, extraction.text[e.char_start : e.char_end])
-            for e in extraction.elements
-        ]
-
-    assert cells("csvkit_test_utf8_bom.csv")[0] == ("1", "foo", "1")
-    assert cells("csvkit_test_utf16_big.csv")[-1] == ("2", "c", "ʤ")
-    assert ("2", "a", "Once upon\ra time") in cells("csvkit_mac_newlines.csv")
-    assert ("2", "Revenue", "143,1") in cells("table-semicolon-delimiter.csv")
