@@ -53,7 +53,7 @@ def test_csv_shapes(data: str | bytes, expected: list[str], tmp_path: Path) -> N
 
 
 def test_csv_shapes_ragged_and_repeated(tmp_path: Path) -> None:
-    """A row with a cell too many or too few is reported alone; columns of one name are told apart."""
+    """Rows of another length are reported one by one; columns of one name are told apart."""
     (tmp_path / "crm.csv").write_text("Name,note\nA,one\nB,two,three\nC\nD,four\n", "utf-8")
     crm = connector(tmp_path, connector="csv", address="crm.csv", key="Name", text=["note"])
     assert keys(crm.list()) == ["A", "D"]

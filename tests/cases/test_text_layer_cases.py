@@ -10,6 +10,7 @@ import pymupdf
 import pytest
 from extract.checks import FAST, kinds, read, read_file, word_text
 
+from ingest.errors import ItemError
 from ingest.extract.text_layer import TextLayer, read_text_layer
 from schemas.document import Extraction
 
@@ -105,6 +106,21 @@ def test_out_of_page_boxes(corpus: Path, name: str) -> None:
         data = bytes(document.tobytes())
     settings = FAST.model_copy(update={"ocr_figures": False})
     assert_on_ink(data, read(data, name, settings))
+
+
+def test_out_of_page_boxes_of_a_sheet_around_its_origin(corpus: Path) -> None:
+    """The real page shows no letters, and is refused for it; a line that is added has its place."""
+    path = corpus / "pdf_nasty/bug852992_reduced.pdf"
+    with pytest.raises(ItemError) as caught:
+        read_file(path)
+    assert caught.value.code == "no_text"
+    with pymupdf.open(path) as document:
+        document[0].insert_text((300, 100), "Notice of termination", fontsize=16)
+        data = bytes(document.tobytes())
+    extraction = read(data, path.name)
+    assert extraction.text == "Notice of termination"
+    assert extraction.words[0].box[0] == pytest.approx(300, abs=3)
+    assert_on_ink(data, extraction)
 
 
 def test_fake_bold(corpus: Path) -> None:
