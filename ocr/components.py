@@ -37,6 +37,9 @@ _LONGEST = 15.0
 """Letters of a word may be joined; longer components are rules and frames."""
 _SOLID = 0.8
 """Share of its box that a dot or a dash fills."""
+_THIN, _SHORT = 3, 8
+"""Sides in pixels of dots so small that the pixels' grid makes them unlike."""
+_MIN_SMALL_DOTS = 12
 _MIN_DOTS = 8
 _PITCH = 1.5
 """Pixels by which a dot of a dotted line may lie off the middle between its neighbours."""
@@ -104,7 +107,9 @@ def find_components(image: Image) -> Components:
         & (longer <= _LONGEST * shorter)
         & (longer < max(grey.shape) / 4)
     )
-    candidate[candidate] = ~_dotted(boxes[candidate])
+    # Of a rule's dots some are too small for letters.
+    marks = longer >= _THIN
+    candidate[marks] &= ~_dotted(boxes[marks])
     if not candidate.any():
         return Components(np.empty((0, 4)), 0.0)
     typical = float(np.median(longer[candidate]))
@@ -118,9 +123,18 @@ def find_components(image: Image) -> Components:
 def _dotted(boxes: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Return which boxes (n, 5: x, y, width, height, area) are dots or dashes of a broken rule.
 
-    They are solid, alike, and each is midway between its neighbours.
+    They are solid, alike, and each is midway between its neighbours; or very small, and many of
+    them lie at the same height or one above the other.
     """
     dotted = np.zeros(len(boxes), dtype=bool)
+    small = np.flatnonzero(
+        (boxes[:, 2:4].min(axis=1) <= _THIN) & (boxes[:, 2:4].max(axis=1) <= _SHORT)
+    )
+    for place in ((1, 3), (0, 2)):
+        _, group, size = np.unique(
+            boxes[small][:, place], axis=0, return_inverse=True, return_counts=True
+        )
+        dotted[small] |= size[group.reshape(-1)] >= _MIN_SMALL_DOTS
     sides = boxes[:, 2:4].astype(np.float64)
     solid = np.flatnonzero(boxes[:, 4] >= _SOLID * sides.prod(axis=1))
     if len(solid) < _MIN_DOTS:

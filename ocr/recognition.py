@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_RULES = "2"
+_RULES = "3"
 """Part of the cache's keys; to be changed with anything that changes what a reading will be."""
 _FIRST = How()
 _SECOND = How(enlarge=False, even_paper=False)

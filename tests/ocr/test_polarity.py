@@ -67,3 +67,16 @@ def test_dotted_rules_are_no_letters() -> None:
         pixels[40:44, x : x + 3] = 0
         pixels[60:64, x : x + 6] = 0
     assert len(find_components(Image.fromarray(pixels))) == letters
+
+
+def test_dots_that_the_grid_makes_unlike_are_no_letters() -> None:
+    drawn = draw(("Phone",))
+    pixels = np.array(drawn.image)
+    letters = len(find_components(drawn.image))
+    x, number = 20, 0
+    while x < drawn.image.width - 30:
+        wide = (7, 5, 3, 3, 4, 3)[number % 6]
+        pixels[40:43, x : x + wide] = 0
+        pixels[x : x + wide, 20:23] = 0
+        x, number = x + wide + 3 + number % 2, number + 1
+    assert len(find_components(Image.fromarray(pixels))) == letters

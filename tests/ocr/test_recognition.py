@@ -524,3 +524,13 @@ def overlap(a: Box, b: Box) -> float:
         return 0.0
     common = width * height
     return common / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common)
+
+
+@pytest.mark.parametrize("dpi", [150, 300])
+def test_a_word_beside_a_dotted_rule_is_all_there_is_to_read(corpus: Path, dpi: int) -> None:
+    with pymupdf.open(corpus / "pdf_nasty/truetype_font_nomapping.pdf") as document:
+        pixels = document[0].get_pixmap(dpi=dpi, colorspace=pymupdf.csGRAY, alpha=False)
+    image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
+    reading = PageRecogniser(first_engine("auto", "eng")).read(image, dpi, WHOLE)
+    assert texts(reading) == ["Phone"]
+    assert (reading.record.turn, reading.record.flagged) == (0, False)
