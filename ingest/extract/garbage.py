@@ -22,4 +22,9 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:
+            # Moves what was made to the oldest generation, unlooked at; or all of it would be
+            # walked over at once now.
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
