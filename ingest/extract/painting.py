@@ -116,8 +116,9 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         self._thorough = thorough
         self._areas = dict(areas)
         self._order = 0
-        self._clips: list[tuple[BoxTuple, bool]] = [((0.0, 0.0, *page), True)]
-        """Hull of what all clips so far let through, and whether the hull is just that."""
+        self._clips: list[tuple[BoxTuple, bool, bool]] = [((0.0, 0.0, *page), True, False)]
+        """Hull of what all clips so far let through, whether the hull is just that, and whether it
+        cuts into the page."""
         self._narrow = False
         self._opacities: list[float] = []
         self._watching = True
@@ -160,7 +161,8 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
             self._next_text()
         else:
             self._text(text, None, matrix, alpha)
-        self._watch()
+        if not self._thorough:
+            self._watch()
 
     def stroke_text(
         self,
@@ -197,7 +199,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
                         or box[2] > clip[2] + _EDGE
                         or box[3] > clip[3] + _EDGE
                     )
-                if any(_touch(box, area) for area in self._areas.values()):
+                if any(touch(box, area) for area in self._areas.values()):
                     painting.overpainted = True
                     self._areas = {}
         self._next_text()
@@ -245,7 +247,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
 
     def clip_path(self, _: Any, path: Any, even_odd: int, matrix: Any, scissor: Any) -> None:
         bounds = mupdf.ll_fz_bound_path(path, None, matrix)
-        hull, exact = self._clips[-1]
+        hull, exact, _ = self._clips[-1]
         box = common(hull, (bounds.x0, bounds.y0, bounds.x1, bounds.y1))
         if exact and box != hull:
             exact = mupdf.ll_fz_path_is_rect(path, matrix)
@@ -270,8 +272,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
     def pop_clip(self, *_: Any) -> None:
         if len(self._clips) > 1:
             self._clips.pop()
-            self._narrow = self._is_narrow()
-            self._watch()
+            self._set_narrow(self._clips[-1][2])
 
     def begin_group(
         self,
@@ -296,22 +297,25 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         self._push(self._clips[-1][0], False)
 
     def _push(self, hull: BoxTuple, exact: bool) -> None:
-        self._clips.append((hull, exact))
-        self._narrow = self._narrow or self._is_narrow()
-        self._watch()
-
-    def _is_narrow(self) -> bool:
-        page, clip = self._clips[0][0], self._clips[-1][0]
-        return (
-            clip[0] > page[0] + _EDGE
-            or clip[1] > page[1] + _EDGE
-            or clip[2] < page[2] - _EDGE
-            or clip[3] < page[3] - _EDGE
+        page = self._clips[0][0]
+        narrow = (
+            self._narrow
+            or hull[0] > page[0] + _EDGE
+            or hull[1] > page[1] + _EDGE
+            or hull[2] < page[2] - _EDGE
+            or hull[3] < page[3] - _EDGE
         )
+        self._clips.append((hull, exact, narrow))
+        self._set_narrow(narrow)
+
+    def _set_narrow(self, narrow: bool) -> None:
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self._watch()
 
     def _visible(self, box: BoxTuple) -> BoxTuple | None:
         """Return what clips leave of ``box``; None where that is unclear, or too thin for words."""
-        hull, exact = self._clips[-1]
+        hull, exact, _ = self._clips[-1]
         if not exact or any(opacity != 1 for opacity in self._opacities):
             return None
         left = common(hull, box)
@@ -355,8 +359,9 @@ def _upright(matrix: Any) -> bool:
     return turned or (abs(matrix.b) <= slack and abs(matrix.c) <= slack)
 
 
-def _touch(a: BoxTuple, b: BoxTuple) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def touch(a: BoxTuple, b: BoxTuple) -> bool:
+    """Say whether two boxes have any points in common."""
+    return a[0] <= b[2] and b[0] <= a[2] and a[1] <= b[3] and b[1] <= a[3]
 
 
 def common(a: BoxTuple, b: BoxTuple) -> BoxTuple:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ingest.extract.painting import Painting, Rgb, common, read_painting
+from ingest.extract.painting import Painting, Rgb, common, read_painting, touch
 from ingest.extract.text_line import Hidden, TextLine, hull
 from ingest.extract.text_page import FLAGS, text_page
 from ocr.mupdf import pymupdf
@@ -125,30 +125,35 @@ def _traced(
         later: the words inside what was painted after the first text, by the cover's index.
         display: the page's display list.
     """
-    glyphs = _trace(display)
     covered: dict[int, int] = {}
     for number, found in later.items():
         for index in found.tolist():
             covered[index] = max(covered.get(index, 0), painting.covers[number].order)
-    reasons: dict[int, Hidden] = {}
-    slack = np.array([_slack(line) for line in lines for _ in line.words])
-    sizes = np.array([line.size for line in lines for _ in line.words])
-    codes = [[ord(letter) for letter in word.text] for line in lines for word in line.words]
+    suspects = list(range(len(boxes)) if painting.unseen else covered)
+    if not suspects:
+        return {}
+    owners = [(line, word.text) for line in lines for word in line.words]
+    reach = max(owners[index][0].size for index in suspects)
+    x0, y0, x1, y1 = hull(boxes[suspects].tolist())
+    glyphs = _trace(display, (x0 - reach, y0 - reach, x1 + reach, y1 + reach))
     unseen = np.isin(glyphs[:, 2], list(painting.unseen))
-    for index in range(len(boxes)) if painting.unseen else covered:
-        left, top = boxes[index, :2] - slack[index]
-        right, bottom = boxes[index, 2:] + slack[index]
+    reasons: dict[int, Hidden] = {}
+    for index in suspects:
+        line, text = owners[index]
+        slack = _slack(line)
+        left, top = boxes[index, :2] - slack
+        right, bottom = boxes[index, 2:] + slack
         of_word = (
             (left <= glyphs[:, 0])
             & (glyphs[:, 0] <= right)
             & (top <= glyphs[:, 1])
             & (glyphs[:, 1] <= bottom)
             # A watermark across the word has glyphs of another size.
-            & (glyphs[:, 3] > 0.5 * sizes[index])
-            & (glyphs[:, 3] < 1.5 * sizes[index])
+            & (glyphs[:, 3] > 0.5 * line.size)
+            & (glyphs[:, 3] < 1.5 * line.size)
         )
         # Where something else was written over a word, only its own letters count.
-        own = of_word & np.isin(glyphs[:, 4], codes[index])
+        own = of_word & np.isin(glyphs[:, 4], list(map(ord, text)))
         of_word = own if own.any() else of_word
         orders = glyphs[of_word, 2]
         if not len(orders):
@@ -171,8 +176,11 @@ def _slack(line: TextLine) -> tuple[float, float]:
     return (along, across) if abs(line.angle) % 180 < 45 else (across, along)
 
 
-def _trace(display: pymupdf.DisplayList) -> Floats:
-    """Return each glyph that is no blank: its middle, number of operation, size, code."""
+def _trace(display: pymupdf.DisplayList, area: BoxTuple) -> Floats:
+    """Return the glyphs of all text that touches ``area`` and are no blanks.
+
+    Each has its middle, number of operation, size and code.
+    """
     spans: list[dict[str, Any]] = []
     device = pymupdf.extra.JM_new_texttrace_device(spans)
     everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
@@ -181,6 +189,7 @@ def _trace(display: pymupdf.DisplayList) -> Floats:
     glyphs = [
         ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, span["seqno"], span["size"], code)
         for span in spans
+        if touch(span["bbox"], area)
         for code, _, _, box in span["chars"]
         if code != _BLANK
     ]
