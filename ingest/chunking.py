@@ -22,7 +22,7 @@ from schemas.document import Extraction, Word
 
 _Source = Literal["digital", "ocr", "mixed"]
 
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 """Part of every chunk's identity: raised when the same version would be cut in another way."""
 
 

@@ -18,7 +18,7 @@ from ingest.settings import ExtractionSettings
 from schemas.base import sha256_bytes
 from schemas.document import Attachment, Extraction, ExtractionWarning
 
-EXTRACTOR_VERSION = "1"
+EXTRACTOR_VERSION = "2"
 """Changes whenever the same bytes may give another extraction."""
 
 _READERS = {
