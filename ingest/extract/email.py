@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ingest.errors import ItemError
-from ingest.extract.decode import clean, decode
+from ingest.extract.decode import clean, decode, wide_encoding
 from ingest.extract.draft import Draft, SourceBytes, damaged
 from ingest.extract.mail import STUB_SHARE, FieldName, Mail, text_of_html
 
@@ -74,6 +74,8 @@ class _Reader:
         if data.startswith(_WIDE_MARKS):
             # A mail is bytes; one that a text editor saved in UTF-16 is no longer one.
             data = data.decode("utf-16", "replace").encode()
+        elif (wide := wide_encoding(data)) is not None:
+            data = data.decode(wide, "replace").encode()
         try:
             # The older policy: it decodes nothing by itself, so that nothing fails or is lost.
             message = BytesParser(policy=policy.compat32).parsebytes(data.lstrip(b"\r\n"))

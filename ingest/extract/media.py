@@ -8,6 +8,8 @@ import zipfile
 from io import BytesIO
 from pathlib import PurePosixPath
 
+from ingest.extract.decode import wide_encoding
+
 PDF = "application/pdf"
 TIFF = "image/tiff"
 PNG = "image/png"
@@ -114,7 +116,7 @@ _FEEDS = {b"rss": RSS, b"rdf": RSS, b"feed": ATOM}
 _WHITE_CONTROLS = frozenset(b"\t\n\v\f\r\x1b")
 _BINARY_SHARE = 0.02
 _NUL_SHARE = 0.3
-"""Text with a stray NUL is still text; UTF-16 without a BOM, half of it NULs, cannot be told."""
+"""Text with a stray NUL is still text."""
 
 
 def detect_media_type(data: bytes, name: str, declared: str | None = None) -> str:
@@ -238,7 +240,7 @@ def _is_text(data: bytes) -> bool:
     if head.startswith(_BOMS):
         return True
     if head.count(0) > _NUL_SHARE * len(head):
-        return False
+        return wide_encoding(data) is not None
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

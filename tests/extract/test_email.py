@@ -319,8 +319,6 @@ def test_real_mails(corpus: Path) -> None:
         members[path.name] = [member.name for member in found]
     assert refused == {
         "empty.eml": "no_text",
-        "fake-email-utf-16-be.eml": "unsupported_format",
-        "fake-email-utf-16-le.eml": "unsupported_format",
         "fake-encrypted.eml": "encrypted",
     }
     assert {name: found for name, found in members.items() if found} == {
@@ -331,7 +329,14 @@ def test_real_mails(corpus: Path) -> None:
     }
 
 
-def test_a_real_mail_that_was_saved_in_utf_16(corpus: Path) -> None:
-    extraction, _ = read((corpus / "emails/fake-email-utf-16.eml").read_bytes())
+@pytest.mark.parametrize("name", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_real_mail_that_was_saved_in_utf_16(name: str, corpus: Path) -> None:
+    extraction, _ = read((corpus / f"emails/fake-email-{name}.eml").read_bytes())
     assert extraction.title == "Test Email"
     assert "Violets are blue" in extraction.text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_mail_that_was_saved_in_utf_16(encoding: str) -> None:
+    extraction, _ = read((FIELDS.decode() + "\n\nWörter").encode(encoding))
+    assert body(extraction) == ["Wörter"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import struct
 import zipfile
 
 import pytest
@@ -9,7 +10,7 @@ from extract.checks import FAST, codes, read, text_pdf
 from extract.office import zipped
 
 from ingest.errors import ItemError
-from ingest.extract import extract, media
+from ingest.extract import _READERS, extract, media
 
 HTML = b"<!DOCTYPE html><html><body><p>Some words on a page.</p></body></html>"
 RSS = b'<?xml version="1.0"?><rss version="2.0"><channel><title>x</title></channel></rss>'
@@ -77,6 +78,11 @@ def office(part: str) -> bytes:
         (b"a < b and <b>", "a.html", media.HTML),
         ("Grüße".encode("utf-16"), "a.txt", media.PLAIN),
         ("Grüße".encode("latin-1"), "a.txt", media.PLAIN),
+        ("Grüße, dearest of all".encode("utf-16-le"), "a.txt", media.PLAIN),
+        ("From: a@example.com\n\nWords".encode("utf-16-be"), "a.eml", media.EMAIL),
+        (struct.pack("<200h", *range(200)), "a.txt", media.UNKNOWN),
+        (struct.pack("<200h", *[40, 0] * 100), "a.txt", media.UNKNOWN),
+        (bytes(400), "a.txt", media.UNKNOWN),
         (bytes(range(256)) * 4, "a.bin", media.UNKNOWN),
         (bytes(range(256)) * 4, "a.pdf", media.PDF),
     ],
@@ -118,6 +124,28 @@ def test_what_cannot_be_read_is_refused_with_the_way_out(data: bytes, name: str,
     assert caught.value.code == "unsupported_format"
     assert caught.value.message.startswith(f"{name}: ")
     assert says in caught.value.message
+
+
+def test_the_refusal_names_all_families_of_formats_that_are_read() -> None:
+    """A new module of `extract` belongs to one of them, or the message has to name its own."""
+    with pytest.raises(ItemError) as caught:
+        extract(bytes(range(256)) * 4, name="blob.bin", settings=FAST)
+    families = {
+        "PDF": media.PDF,
+        "images": media.TIFF,
+        "office documents": media.ODP,
+        "e-books": media.EPUB,
+        "web pages": media.HTML,
+        "text": media.MARKDOWN,
+        "CSV": media.TSV,
+        "mails": media.MSG,
+        "archives": media.GZIP,
+    }
+    modules = {_READERS[media_type][0] for media_type in families.values()}
+    others = {"docx", "pptx", "xlsx", "rtf", "email", "plain"}
+    assert modules | others == {module for module, _ in _READERS.values()}
+    for family in families:
+        assert family in caught.value.message
 
 
 def test_a_wrong_extension_is_read_as_what_it_is_and_reported() -> None:

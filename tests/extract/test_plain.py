@@ -134,6 +134,10 @@ def test_encodings() -> None:
     assert (extraction.text, codes(extraction)) == (text, ["encoding_assumed"])
     assert read(b"a\x81b caf\xe9", "a.txt").text == "a\x81b café"
     assert read(text.encode("cp1250"), "a.txt", options={"encoding": "cp1250"}).text == text
+    for encoding in ("utf-16-le", "utf-16-be"):
+        extraction = read(f"{text} and twenty more words".encode(encoding), "a.txt")
+        assert extraction.text == f"{text} and twenty more words"
+        assert codes(extraction) == ["encoding_assumed"]
     odd = read("Grüße".encode("utf-16-le").join([b"\xff\xfe", b"x"]), "a.txt")
     assert (odd.text, codes(odd)) == ("Grüße\ufffd", ["bytes_undecodable"])
 
