@@ -55,6 +55,7 @@ _UNTIDY = re.compile(
     "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
 )
 """What `tidy` may change."""
+_BLANK = 0x20
 _ROW = 1e6
 _CELL = 2.0
 """Words that begin within about this many points of each other may be drawn over each other."""
@@ -310,17 +311,39 @@ def _bare_boxes(
             wanted[rows[index][5], rows[index][6]] = index
     if not wanted:
         return {}
-    pieces: dict[int, list[BoxTuple]] = {index: [] for index in wanted.values()}
-    # Each character that ends a word costs MuPDF time for every letter of the page.
-    hyphens = "".join(sorted({rows[index][4][-1] for index in pieces}))
-    for row in page.extractWORDS(hyphens):
-        found = wanted.get((row[5], row[6]))
-        if found is not None:
-            pieces[found].append(row[:4])
     boxes: dict[int, BoxTuple] = {}
-    for index, parts in pieces.items():
-        count = len([part for part in re.split(f"[{hyphens}]", rows[index][4]) if part])
-        box = clamp(hull(parts[-count:]), width, height) if len(parts) >= count else None
-        if box is not None:
-            boxes[index] = box
+    blocks = {block for block, _ in wanted}
+    for number, block in enumerate(page.this):
+        for place, line in enumerate(block) if number in blocks else ():
+            if (number, place) not in wanted:
+                continue
+            row = wanted[number, place]
+            bare = _without_last(line, rows[row][4], rows[row][:4])
+            box = clamp(bare, width, height) if bare else None
+            if box is not None:
+                boxes[row] = box
     return boxes
+
+
+def _without_last(line: Any, word: str, box: BoxTuple) -> BoxTuple | None:
+    """Return the box of a line's last word without its last letter, which is a hyphen."""
+    letters = []
+    letter = line.m_internal.first_char
+    while letter:
+        letters.append(letter)
+        letter = letter.next
+    while letters and letters[-1].c == _BLANK:
+        letters.pop()
+    letters = letters[-len(word) :]
+    if [letter.c for letter in letters] != list(map(ord, word)):
+        return None
+    direction = line.m_internal.dir
+    level = direction.x > 0 and direction.y == 0
+    # A hyphen is no higher than the letter before it, so its end is all that is to be known.
+    found = [
+        pymupdf.JM_char_bbox(line, mupdf.FzStextChar(letter))
+        for letter in (letters[-2:-1] if level else letters[:-1])
+    ]
+    if level:
+        return box[0], box[1], found[0].x1, box[3]
+    return hull([(one.x0, one.y0, one.x1, one.y1) for one in found])
