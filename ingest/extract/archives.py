@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ingest.errors import ItemError
+from ingest.extract.bombs import is_bomb, most_unpacked
 from ingest.extract.draft import Draft, Member, SourceBytes, damaged
 from ingest.extract.member_names import UniqueNames, UnsafeNameError, is_junk, safe_name
 from schemas.document import ExtractionWarning, MemberProblem
@@ -28,9 +29,6 @@ _UTF8 = 0x800
 _UNIX = 3
 _UNICODE_PATH = 0x7075
 _LOCAL_HEADER = 30
-_BOMB_SIZE = 64 * 1024**2
-_BOMB_RATIO = 250
-"""Real documents hardly ever shrink to a hundredth; deflate's own limit is 1,032."""
 _CHUNK = 1024**2
 _TAR_BLOCK = 512
 _READ_ERRORS = (
@@ -222,7 +220,7 @@ def _zip_problem(info: zipfile.ZipInfo, source: SourceBytes) -> _Problem | None:
         return "password_needed", "it can only be unpacked with a password"
     if info.header_offset + _LOCAL_HEADER + info.compress_size > len(source.data):
         return "damaged", "it is damaged: the archive ends before it does"
-    if info.file_size > max(_BOMB_SIZE, info.compress_size * _BOMB_RATIO):
+    if is_bomb(info):
         return "archive_bomb", (
             f"it would unpack from {info.compress_size:,} to {info.file_size:,} bytes, as only "
             "files do that are meant to fill a disk"
@@ -291,7 +289,7 @@ def _tar_entry(archive: tarfile.TarFile, info: tarfile.TarInfo) -> _Entry:
 def _gunzipped(source: SourceBytes) -> bytes:
     """Return all members of the gzip file, one after the other (RFC 1952 §2.2)."""
     limit = source.settings.limits.member_bytes
-    bomb = max(_BOMB_SIZE, len(source.data) * _BOMB_RATIO)
+    bomb = most_unpacked(len(source.data))
     out = bytearray()
     rest = source.data
     # Zeros behind the last member are padding.

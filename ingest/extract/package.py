@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from lxml import etree  # type: ignore[import-untyped]  # its stubs are a package of their own
 
 from ingest.errors import ItemError
+from ingest.extract.bombs import is_bomb
 from ingest.extract.draft import SourceBytes, damaged
 
 Node: TypeAlias = Any
@@ -46,9 +47,6 @@ _STRICT = {
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
 _MAX_PARTS = 100_000
-_BOMB_SIZE = 64 * 1024**2
-_BOMB_RATIO = 250
-"""Sheets of a million equal rows shrink to about a hundredth; deflate's own limit is 1,032."""
 _CHUNK = 65_536
 
 
@@ -192,8 +190,7 @@ class Package:
         for info in parts:
             if info.flag_bits & 1:
                 raise password_needed(name)
-            ratio = info.file_size / max(info.compress_size, 1)
-            if info.file_size > _BOMB_SIZE and ratio > _BOMB_RATIO:
+            if is_bomb(info):
                 raise ItemError(
                     "archive_bomb",
                     f"{name}: a part of {info.compress_size:,} bytes unpacks to "
