@@ -6,6 +6,10 @@ import re
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
 _SAMPLE = 2_000
 _DIGIT = re.compile(r"\d")
 _LONGEST = 3
@@ -45,7 +49,7 @@ def _detector_type() -> Any:
     """Return langdetect's detector, made to give the same results in a third of the time.
 
     It multiplies and divides the probabilities of 55 languages some thousand times a text, one by
-    one; that takes longer than reading ten pages.
+    one; that takes as long as reading ten pages.
     """
     from langdetect import detector_factory
     from langdetect.detector import Detector  # type: ignore[import-untyped]
@@ -81,15 +85,19 @@ def _detector_type() -> Any:
                     found.append(grams)
             return found
 
-        def _update_lang_prob(self, prob: list[float], word: str, alpha: float) -> bool:
-            weight = alpha / self.BASE_FREQ
-            known = self.word_lang_prob_map[word]
-            prob[:] = [one * (weight + other) for one, other in zip(prob, known, strict=True)]
+        def _init_probability(self) -> Floats:
+            return np.full(len(self.langlist), 1.0 / len(self.langlist))
+
+        def _update_lang_prob(self, prob: Floats, word: str, alpha: float) -> bool:
+            prob *= probabilities(word) + alpha / self.BASE_FREQ
             return True
 
-        def _normalize_prob(self, prob: list[float]) -> float:
-            total = sum(prob)
-            prob[:] = [one / total for one in prob]
-            return max(prob)
+        def _normalize_prob(self, prob: Floats) -> float:
+            prob /= prob.sum()
+            return float(prob.max())
+
+    @cache
+    def probabilities(word: str) -> Floats:
+        return np.array(factory.word_lang_prob_map[word])
 
     return Fast

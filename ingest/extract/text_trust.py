@@ -76,7 +76,8 @@ def suspicion(lines: Sequence[TextLine]) -> float:
     text = "".join(sample)
     doubts = (
         unreadable_count(text) / len(text),
-        sum(len(word) for word in sample if _is_glyph_codes(word)) / len(text),
+        sum([len(word) for word in sample if not word.isalpha() and _is_glyph_codes(word)])
+        / len(text),
         min(1.0, len(_MOJIBAKE.findall(text)) / (_MOJIBAKE_SHARE * len(sample))),
         _misformed(sample),
         _no_language(sample),
@@ -89,7 +90,7 @@ def suspicion(lines: Sequence[TextLine]) -> float:
 
 def _is_glyph_codes(word: str) -> bool:
     """Say whether a word is a jumble of signs, as the numbers of glyphs are: ``"7+%-``."""
-    if len(word) < 4 or word.isalpha() or any(map(str.isalpha, word)):
+    if len(word) < 4 or any(map(str.isalpha, word)):
         return False
     signs = [sign for sign in word if unicodedata.category(sign)[0] in "PS"]
     return len(set(signs)) >= 3 and len(signs) >= 0.6 * len(word)
@@ -97,19 +98,24 @@ def _is_glyph_codes(word: str) -> bool:
 
 def _misformed(words: Sequence[str]) -> float:
     """Return how many words are no words, from 0 for few to 1 for most."""
-    lettered = [word for word in words if _ALPHABETIC.search(word)]
-    if len(lettered) < _FEW:
+    # Nearly every word.
+    plain = [word for word in words if word.islower() and word.isalpha() and word.isascii()]
+    other = [
+        word
+        for word in words
+        if not (word.islower() and word.isalpha() and word.isascii()) and _ALPHABETIC.search(word)
+    ]
+    if len(plain) + len(other) < _FEW:
         return 0.0
-    formed = sum([len(word) for word in lettered if _is_formed(word)])
-    misformed = _ramp(formed / sum(map(len, lettered)), _FORMED, _MISFORMED)
+    sure = len("".join(plain))
+    formed = sure + sum(len(word) for word in other if _is_formed(word))
+    misformed = _ramp(formed / (sure + sum(map(len, other))), _FORMED, _MISFORMED)
     if misformed and len([1 for word in words if _CODE.search(word)]) >= _CODE_SHARE * len(words):
         return 0.0
     return misformed
 
 
 def _is_formed(word: str) -> bool:
-    if word.isalpha() and word.islower():
-        return True  # nearly every word
     return _WELL_FORMED.fullmatch(word[:_LONG]) is not None and _cased(word)
 
 
