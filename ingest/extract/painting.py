@@ -89,11 +89,12 @@ def read_painting(
         thorough: look at every operation. Otherwise only text that may be clipped away or have no
             opacity by its group is looked at; text without opacity of its own is not found, and
             the numbers of operations tell no more than their order.
-        areas: where there are words that a cover may hide, by the cover's index.
+        areas: where there are words that a cover may hide, by the cover's index. The playing ends
+            as soon as it is known whether text was painted there before.
     """
     device = _Device((width, height), thorough=thorough, areas=areas)
     everywhere = mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE)
-    mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, mupdf.FzCookie())
+    mupdf.fz_run_display_list(display.this, device, mupdf.FzMatrix(), everywhere, device.cookie)
     mupdf.fz_close_device(device)
     return device.painting
 
@@ -113,6 +114,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
         if thorough:
             self.use_virtual_stroke_path(True)
         self.painting = Painting()
+        self.cookie = mupdf.FzCookie()
         self._thorough = thorough
         self._areas = dict(areas)
         self._order = 0
@@ -202,6 +204,7 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
                 if any(touch(box, area) for area in self._areas.values()):
                     painting.overpainted = True
                     self._areas = {}
+                    self._stop_if_known()
         self._next_text()
 
     def _watch(self) -> None:
@@ -217,10 +220,15 @@ class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
             self._watching = wanted
             self.use_virtual_fill_text(wanted)
 
+    def _stop_if_known(self) -> None:
+        """End the playing once it is known whether text was painted where covers follow."""
+        if not self._areas:
+            self.cookie.m_internal.abort = 1
+
     def _cover(self, cover: Cover) -> None:
         if self._areas:
             self._areas.pop(len(self.painting.covers), None)
-            self._watch()
+            self._stop_if_known()
         self.painting.covers.append(cover)
 
     def _next_text(self) -> None:
