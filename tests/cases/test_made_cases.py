@@ -23,7 +23,6 @@ from extract.checks import (
     limited,
     page_image,
     read,
-    scanned_pdf,
     text_pdf,
     word_text,
 )
@@ -134,17 +133,33 @@ def test_fake_bold_made() -> None:
     assert extraction.text == "Statement of 11 accounts"
 
 
+_PRIVATE = b"""/CIDInit /ProcSet findresource begin begincmap
+1 begincodespacerange <0000> <ffff> endcodespacerange
+1 beginbfrange <0000> <00ff> <e000> endbfrange
+endcmap end"""
+"""Says that glyphs 0 to 255 are characters for private use."""
+
+
 def test_untrusted_text_layer_made() -> None:
-    """A layer that says something else than the page shows is not what is indexed."""
-    codes_of_glyphs = "\x13\x0e\x17 \x05\x1b\x1c\x02 \x11\x0f\x12\x03 "
-    with pymupdf.open(stream=scanned_pdf(text_pdf())) as document:
-        page = document[0]
-        for line in range(6):
-            page.insert_text((40, 60 + 18 * line), codes_of_glyphs * 2, render_mode=3)
-        extraction = read(bytes(document.tobytes()), "codes.pdf", ONE_ENGINE)
-    assert words(extraction)[: len(" ".join(LETTER).split())] == " ".join(LETTER).split()
+    """A font that says nothing of its characters: what the page shows is indexed, not its codes."""
+    with pymupdf.open() as document:
+        page = document.new_page(width=420, height=300)
+        font = page.insert_font(fontname="F0", fontbuffer=pymupdf.Font("helv").buffer)
+        for number, line in enumerate(LETTER):
+            page.insert_text((40, 60 + 18 * number), line, fontsize=14, fontname="F0")
+        stream = document.get_new_xref()
+        document.update_object(stream, "<<>>")
+        document.update_stream(stream, _PRIVATE)
+        document.xref_set_key(font, "ToUnicode", f"{stream} 0 R")
+        data = bytes(document.tobytes())
+    with pymupdf.open(stream=data) as document:
+        codes_alone = document[0].get_text().split()
+    assert all("\ue000" <= word[0] < "\uf900" for word in codes_alone), "the case needs codes"
+    extraction = read(data, "codes.pdf", ONE_ENGINE)
+    assert words(extraction) == " ".join(LETTER).split()
     assert extraction.pages[0].text_source == "ocr"
-    assert not set(codes_of_glyphs.strip()) & set(extraction.text[: extraction.body_end]) - {" "}
+    assert "text_layer_replaced" in codes(extraction)
+    assert_on_ink(data, extraction)
 
 
 def test_pixel_bomb_made() -> None:
