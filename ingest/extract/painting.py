@@ -99,7 +99,7 @@ def read_painting(
     return device.painting
 
 
-class _Device(mupdf.FzDevice2):  # type: ignore[misc]  # its base is untyped
+class _Device(mupdf.FzDevice2):  # type: ignore[misc, name-defined]  # its base is untyped
     """Counts operations as MuPDF's text trace does, if thorough, so that the two can be compared.
 
     Every call from MuPDF into Python takes time, and most of a page's operations paint text.
@@ -363,8 +363,9 @@ def _image(image: Any, matrix: Any, opaque: bool) -> PageImage:
 def _upright(matrix: Any) -> bool:
     """Say whether an image's hull is the image itself."""
     slack = 1e-3 * max(abs(matrix.a), abs(matrix.b), abs(matrix.c), abs(matrix.d))
-    turned = abs(matrix.a) <= slack and abs(matrix.d) <= slack
-    return turned or (abs(matrix.b) <= slack and abs(matrix.c) <= slack)
+    turned: bool = abs(matrix.a) <= slack and abs(matrix.d) <= slack
+    level: bool = abs(matrix.b) <= slack and abs(matrix.c) <= slack
+    return turned or level
 
 
 def touch(a: BoxTuple, b: BoxTuple) -> bool:
