@@ -48,6 +48,15 @@ _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
 _MAX_PARTS = 100_000
 _CHUNK = 65_536
+_SAFE = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
+"""Options of parsers that expand no entity, open no other file, and give up on huge trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,14 +216,7 @@ def _transitional(data: bytes) -> bytes:
 
 def xml_parser() -> etree.XMLParser:
     """Return a parser that expands no entity, opens no other file, and gives up on huge trees."""
-    return etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    return etree.XMLParser(**_SAFE)
 
 
 def iterate(
@@ -225,15 +227,7 @@ def iterate(
     Raises:
         ItemError: damaged, unsafe_xml.
     """
-    events = etree.XMLPullParser(
-        events=("end",),
-        tag=tags,
-        resolve_entities=False,
-        no_network=True,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    events = etree.XMLPullParser(events=("end",), tag=tags, **_SAFE)
     first = True
     try:
         with package.open(name) as stream:
