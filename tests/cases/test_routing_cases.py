@@ -151,9 +151,11 @@ def test_four_rotations(corpus: Path) -> None:
     upright = read_file(folder / "ocr_test.pdf", ONE_ENGINE)
     words = page_words(upright, 1)
     assert " ".join(words).startswith("Docling bundles PDF document conversion to JSON and")
-    for name in ("ocr_test_rotated_180.pdf", "ocr_test_rotated_270.pdf"):
-        turned = read_file(folder / name, ONE_ENGINE)
+    assert upright.pages[0].recognitions[0].turn == 0
+    for turn in (180, 270):
+        turned = read_file(folder / f"ocr_test_rotated_{turn}.pdf", ONE_ENGINE)
         assert page_words(turned, 1) == words
+        assert turned.pages[0].recognitions[0].turn == turn
         assert turned.pages[0].recognitions[0].dpi == upright.pages[0].recognitions[0].dpi
 
 
