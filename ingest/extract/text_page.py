@@ -19,7 +19,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -96,25 +96,20 @@ def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
     rows: Rows = page.extractWORDS()
     if not rows:
         return PageText([], 0)
-    characters = "".join(sorted(set("".join([row[4] for row in rows]))))
+    x0, y0, x1, y1, texts, blocks, numbers, places = zip(*rows, strict=True)
+    characters = "".join(sorted(set("".join(texts))))
     blanks = _BLANKS.findall(characters)
     if blanks:
         rows = page.extractWORDS("".join(blanks))
-    x0, y0, x1, y1, texts, blocks, numbers, _ = zip(*rows, strict=True)
+        x0, y0, x1, y1, texts, blocks, numbers, places = zip(*rows, strict=True)
     sides = np.array((x0, y0, x1, y1))
     if _BY_GLYPH.search(characters) or _may_be_doubled(sides, texts):
         return _by_glyphs(page, width, height)
-    places = list(zip(blocks, numbers, strict=True))
-    starts = [
-        index for index, place in enumerate(places) if not index or place != places[index - 1]
-    ]
-    styles = {
-        (block["number"], index): _style(line)
-        for block in page.extractDICT()["blocks"]
-        for index, line in enumerate(block["lines"])
-    }
-    for start, stop in pairwise([*starts, len(rows)]):
-        style = styles[places[start]]
+    starts = [index for index, place in enumerate(places) if not place]
+    ends = [*starts[1:], len(rows)]
+    known = {block["number"]: block["lines"] for block in page.extractDICT()["blocks"]}
+    styles = [_style(known[blocks[start]][numbers[start]]) for start in starts]
+    for start, stop, style in zip(starts, ends, styles, strict=True):
         if style.italics:
             _widen_italics(sides[:, start:stop], style)
     boxes = _on_page(sides, width, height)
@@ -123,22 +118,24 @@ def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
     bare: list[BoxTuple | None] = [None] * len(rows)
     for index, box in _bare_boxes(page, rows, starts, width, height).items():
         bare[index] = box
-    words = list(
+    # As `PageWord._make` makes them, which counts the fields of each.
+    words: list[PageWord] = list(
         map(
-            PageWord._make,
+            tuple.__new__,
+            repeat(PageWord),
             zip(texts, boxes, repeat(None), repeat("digital"), repeat("word"), bare),
         )
     )
     outside = boxes.count(None)
     some_go = bool(outside) or "" in texts
     lines: list[TextLine] = []
-    for start, stop in pairwise([*starts, len(rows)]):
+    for start, stop, style in zip(starts, ends, styles, strict=True):
         run = words[start:stop]
         if some_go:
             run = [word for word in run if word.text and word.box is not None]
         if run:
-            lines.append(_line(run, places[start][0], styles[places[start]]))
-    return PageText(lines, outside, any(style.transparent for style in styles.values()))
+            lines.append(_line(run, blocks[start], style))
+    return PageText(lines, outside, any([style.transparent for style in styles]))
 
 
 def _by_glyphs(page: pymupdf.TextPage, width: float, height: float) -> PageText:
