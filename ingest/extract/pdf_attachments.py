@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ingest.errors import ItemError
+from ingest.extract.bombs import most_unpacked
 from ingest.extract.draft import Member, SourceBytes
 from ingest.extract.faults import raise_if_memory
 from ingest.extract.member_names import UniqueNames, attached_name
@@ -23,9 +24,6 @@ from schemas.base import sha256_bytes
 from schemas.document import MemberProblem
 
 _ERRORS = (*PDF_ERRORS, KeyError, TypeError, IndexError, AttributeError)
-_BOMB_SIZE = 64 * 1024**2
-_BOMB_RATIO = 250
-"""Real documents hardly ever shrink to a hundredth; deflate's own limit is 1,032."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def pdf_members(
                 _problem(names.take(name), "damaged", f"it could not be taken out ({error})")
             )
             continue
-        if len(data) > max(_BOMB_SIZE, attached.packed * _BOMB_RATIO):
+        if len(data) > most_unpacked(attached.packed):
             why = f"it unpacks from {attached.packed:,} to {len(data):,} bytes"
             problems.append(_problem(names.take(name), "archive_bomb", why))
             continue
