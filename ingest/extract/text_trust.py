@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -20,6 +20,8 @@ _UNREADABLE = re.compile("[\0-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd]")
 _SAMPLE = 100
 """Words that are looked at, taken evenly from the page."""
 _LONG = 60
+_REMEMBERED = 8192
+"""Words whose form is remembered: a document says most of its words again and again."""
 _FEW = 20
 """Words with letters below which their shape tells nothing."""
 
@@ -98,24 +100,30 @@ def _is_glyph_codes(word: str) -> bool:
 
 def _misformed(words: Sequence[str]) -> float:
     """Return how many words are no words, from 0 for few to 1 for most."""
-    # Nearly every word.
-    plain = [word for word in words if word.islower() and word.isalpha() and word.isascii()]
-    other = [
-        word
-        for word in words
-        if not (word.islower() and word.isalpha() and word.isascii()) and _ALPHABETIC.search(word)
-    ]
-    if len(plain) + len(other) < _FEW:
+    formed = misformed_letters = known = 0
+    for word, is_formed in zip(words, map(_is_formed, words), strict=True):
+        if is_formed is None:
+            continue
+        known += 1
+        if is_formed:
+            formed += len(word)
+        else:
+            misformed_letters += len(word)
+    if known < _FEW:
         return 0.0
-    sure = len("".join(plain))
-    formed = sure + sum(len(word) for word in other if _is_formed(word))
-    misformed = _ramp(formed / (sure + sum(map(len, other))), _FORMED, _MISFORMED)
+    misformed = _ramp(formed / (formed + misformed_letters), _FORMED, _MISFORMED)
     if misformed and len([1 for word in words if _CODE.search(word)]) >= _CODE_SHARE * len(words):
         return 0.0
     return misformed
 
 
-def _is_formed(word: str) -> bool:
+@lru_cache(maxsize=_REMEMBERED)
+def _is_formed(word: str) -> bool | None:
+    """Say whether a word is well formed; None where it has no letter of an alphabet."""
+    if word.isascii() and word.isalpha() and word.islower():
+        return True
+    if not _ALPHABETIC.search(word):
+        return None
     return _WELL_FORMED.fullmatch(word[:_LONG]) is not None and _cased(word)
 
 
@@ -126,7 +134,10 @@ def _cased(word: str) -> bool:
 
 def _no_language(words: Sequence[str]) -> float:
     """Return how unlike all languages with alphabets the words are, 0 to 1."""
-    runs = [run for run in _RUN.findall(" ".join(words).lower()) if _ALPHABETIC.match(run)]
+    text = " ".join(words).lower()
+    runs: list[str] = _RUN.findall(text)
+    if not text.isascii():
+        runs = [run for run in runs if _ALPHABETIC.match(run)]
     letters = "".join(runs)
     if len(letters) < _TRIGRAMS:
         return 0.0
