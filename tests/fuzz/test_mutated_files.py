@@ -1,6 +1,7 @@
 """Damaged files of every kind: the run goes on, and each is read or kept with its reason.
 
-``MUNIMENT_TEST_FUZZ_FILES`` sets how many (``make test-fuzz``: 2,000), ``MUNIMENT_TEST_FUZZ_SEED`` which.
+``MUNIMENT_TEST_FUZZ_FILES`` sets how many (``make test-fuzz``: 2,000), and
+``MUNIMENT_TEST_FUZZ_SEED`` which ones.
 """
 
 from __future__ import annotations
