@@ -135,7 +135,7 @@ def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
             run = [word for word in run if word.text and word.box is not None]
         if run:
             lines.append(_line(run, blocks[start], style))
-    return PageText(lines, outside, any([style.transparent for style in styles]))
+    return PageText(lines, outside, any(style.transparent for style in styles))
 
 
 def _by_glyphs(page: pymupdf.TextPage, width: float, height: float) -> PageText:
