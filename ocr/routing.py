@@ -39,6 +39,10 @@ _MIN_AREA = 4_000.0
 _LETTERS_IN_LINE = 8
 _CHAIN = 4
 _COMPARED = 400
+_TALLER = 2.2
+"""A letter may be so many times as high as its neighbour."""
+_INTO = 0.3
+"""Share of its height by which a letter may reach into the next one's width."""
 _MOST = 2_000
 
 _GOOD_WORDS = 0.985
@@ -108,39 +112,55 @@ def holds_text(components: NDArray[np.float64]) -> bool:
 
     Lines may run across or down.
     """
-    return max(_in_line(components), _in_line(components[:, [1, 0, 3, 2]])) >= _LETTERS_IN_LINE
+    return _stand_in_line(components) or _stand_in_line(components[:, [1, 0, 3, 2]])
 
 
-def _in_line(boxes: NDArray[np.float64]) -> int:
-    """Count components that have a neighbour of their size to the right, in chains of four up."""
+def _stand_in_line(boxes: NDArray[np.float64]) -> bool:
+    """Say whether enough components have a neighbour of their size to the right.
+
+    They count in chains of four up. A component further left makes a chain longer or begins one,
+    so the rest need not be looked at once there are enough.
+    """
     if len(boxes) < _CHAIN:
-        return 0
+        return False
     if len(boxes) > _MOST:
         boxes = boxes[np.argsort(boxes[:, 1])][:_MOST]
     left, top, right, bottom = boxes[np.argsort(boxes[:, 0])].T
     height = bottom - top
-    following = np.full(len(left), -1)
-    for one in range(len(left) - 1):
-        others = slice(one + 1, one + 1 + _COMPARED)
+    # Whatever fits begins between these.
+    near = np.searchsorted(left, right - _INTO * height).tolist()
+    far = np.searchsorted(left, right + _TALLER * height, side="right").tolist()
+    chain = [1] * len(left)
+    is_first = [True] * len(left)
+    count = 0
+    for one in range(len(left) - 2, -1, -1):
+        start = max(near[one], one + 1)
+        others = slice(start, min(far[one], one + 1 + _COMPARED))
+        if others.start >= others.stop:
+            continue
         smaller = np.minimum(height[one], height[others])
         larger = np.maximum(height[one], height[others])
         common = np.minimum(bottom[one], bottom[others]) - np.maximum(top[one], top[others])
         gap = left[others] - right[one]
-        fits = np.flatnonzero(
+        fits = (
             (common > 0.5 * smaller)
-            & (larger < 2.2 * smaller)
+            & (larger < _TALLER * smaller)
             & (gap < larger)
-            & (gap > -0.3 * height[one])
+            & (gap > -_INTO * height[one])
         )
-        if len(fits):
-            following[one] = one + 1 + fits[0]
-    chain = np.ones(len(left), dtype=int)
-    first = np.ones(len(left), dtype=bool)
-    for one in range(len(left) - 1, -1, -1):
-        if following[one] >= 0:
-            chain[one] += chain[following[one]]
-            first[following[one]] = False
-    return int(chain[first & (chain >= _CHAIN)].sum())
+        first = int(fits.argmax())
+        if not fits[first]:
+            continue
+        following = start + first
+        chain[one] += chain[following]
+        if is_first[following] and chain[following] >= _CHAIN:
+            count -= chain[following]
+        is_first[following] = False
+        if chain[one] >= _CHAIN:
+            count += chain[one]
+        if count >= _LETTERS_IN_LINE:
+            return True
+    return False
 
 
 def trusts_layer(texts: Iterable[str], *, covered: float, inked: float) -> bool:
