@@ -12,15 +12,18 @@ across.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from statistics import median
 from typing import Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from schemas.document import BoxTuple, ElementKind
 
+Floats = npt.NDArray[np.float64]
 _ASIDE: frozenset[ElementKind] = frozenset({"header", "footer", "footnote"})
 _GUTTER = 6.0
 """Narrowest gap between columns, in points."""
@@ -298,32 +301,36 @@ class _Cutter:
 
     def _is_independent(self, number: int, columns: list[list[int]]) -> bool:
         """Say whether a column's lines stand at other heights than those of its neighbours."""
-        heights = [self._middle(index) for index in columns[number]]
+        heights = self._middles[columns[number]]
         if len(heights) < _INDEPENDENT_LINES:
             return False
         for other in (number - 1, number + 1):
             if not 0 <= other < len(columns):
                 continue
-            beside = sorted(self._middle(index) for index in columns[other])
+            beside = np.sort(self._middles[columns[other]])
             if len(beside) < _INDEPENDENT_LINES:
                 return False
-            level = sum(_nearest(beside, middle) < _LEVEL * self._height for middle in heights)
+            level = int((_nearest(beside, heights) < _LEVEL * self._height).sum())
             if level >= _INDEPENDENT_SHARE * len(heights):
                 return False
         return True
 
-    def _middle(self, index: int) -> float:
-        return (self._boxes[index][1] + self._boxes[index][3]) / 2
+    @cached_property
+    def _middles(self) -> Floats:
+        """Heights at which the lines stand."""
+        return np.array([(y0 + y1) / 2 for _, y0, _, y1 in self._boxes])
 
     def _is_prose(self, column: list[int]) -> bool:
         long = sum(self._words(index) >= _PROSE_WORDS for index in column)
         return long >= _PROSE_LINES and long >= _PROSE_SHARE * len(column)
 
 
-def _nearest(heights: list[float], wanted: float) -> float:
-    """Return how far the nearest of the sorted heights is."""
-    at = bisect_left(heights, wanted)
-    return min(abs(height - wanted) for height in heights[max(0, at - 1) : at + 1])
+def _nearest(heights: Floats, wanted: Floats) -> Floats:
+    """Return how far the nearest of the sorted heights is from each of those wanted."""
+    at = np.searchsorted(heights, wanted)
+    above = heights[np.maximum(at - 1, 0)]
+    below = heights[np.minimum(at, len(heights) - 1)]
+    return np.minimum(np.abs(above - wanted), np.abs(below - wanted))
 
 
 def _lines(bands: list[_Band]) -> list[int]:
