@@ -64,7 +64,8 @@ def rows_of(parts: Sequence[TextLine], boxes: Sequence[BoxTuple]) -> list[Row]:
             row = rows[-1]
             row.parts.append(part)
             row.boxes.append(box)
-            row.box = bounds((row.box, box))
+            x0, y0, x1, y1 = row.box
+            row.box = min(x0, box[0]), min(y0, box[1]), max(x1, box[2]), max(y1, box[3])
             row.size = max(row.size, part.size)
             row.bold = row.bold and part.bold
         else:
@@ -76,7 +77,10 @@ def _same_line(row: Row, box: BoxTuple) -> bool:
     overlap = min(row.box[3], box[3]) - max(row.box[1], box[1])
     if overlap < 0.5 * min(row.box[3] - row.box[1], box[3] - box[1]):
         return False
-    return all(other[2] <= box[0] + _SLACK or box[2] <= other[0] + _SLACK for other in row.boxes)
+    left, right = box[0] + _SLACK, box[2]
+    if row.box[2] <= left:
+        return True  # right of all of them, as nearly always
+    return all(other[2] <= left or right <= other[0] + _SLACK for other in row.boxes)
 
 
 def reads_rightward(words: Line) -> bool:
