@@ -407,6 +407,16 @@ def test_a_refused_member_costs_one_entry_and_not_its_container(ws: Workspace) -
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_refusal_names_each_item_with_the_same_bytes(ws: Workspace) -> None:
+    broken = pdf("cut short")[:200]
+    ws.write("reports/a.zip", zipped({"one.pdf": broken, "two.pdf": broken}))
+    run(ws)
+    entries = open_catalog(ws.settings).quarantine()
+    named = sorted(entry.message.partition(": ")[0] for entry in entries)
+    assert named == ["one.pdf", "two.pdf"]
+
+
+@pytest.mark.usefixtures("quick")
 def test_what_lies_too_deep_is_refused_by_itself(tmp_path: Path) -> None:
     ws = Workspace(tmp_path, extraction={"layout": False, "workers": 1, "limits": {"nesting": 2}})
     ws.add_source("reports")

@@ -188,6 +188,17 @@ def _check_text(draft: Draft, name: str, settings: ExtractionSettings) -> None:
     if not (draft.text.strip() or draft.members or draft.member_problems):
         raise ItemError(
             "no_text",
-            f"{name}: no text was found. Look at the document: if it is a scan, get a better one, "
-            "then retry the item; dismiss the entry if it is meant to be empty.",
+            f"{name}: no text was found{_found_instead(draft)}. Look at the document: if it is a "
+            "scan, get a better one, then retry the item; dismiss the entry if it is meant to be "
+            "empty.",
         )
+
+
+def _found_instead(draft: Draft) -> str:
+    """Say what was found in a document without text, whose warnings go with it."""
+    messages = dict.fromkeys(
+        warning.message.rstrip(".")
+        for warning in draft.warnings
+        if warning.code != "page_without_text"
+    )
+    return f" ({'; '.join(list(messages)[:3])})" if messages else ""

@@ -57,6 +57,8 @@ class Reader:
         self._pipeline = pipeline
         self._ref = ref
         self._readings: dict[str, Reading | ItemError] = {}
+        self._names: dict[str, str] = {}
+        """File name under which each reading was made."""
         self.pages_recognised = 0
         """Pages that went through OCR now."""
 
@@ -76,7 +78,16 @@ class Reader:
             else:
                 waiting[path] = item
         self._extract(waiting)
-        return [self._readings[path] for path in places]
+        self._names.update((path, _name(item)) for path, item in waiting.items())
+        return [self._said_of(_name(item), path) for item, path in zip(items, places, strict=True)]
+
+    def _said_of(self, name: str, path: str) -> Reading | ItemError:
+        """Return a reading; a refusal names this item, not another one with the same bytes."""
+        reading = self._readings[path]
+        first = f"{self._names.get(path, name)}: "
+        if isinstance(reading, ItemError) and reading.message.startswith(first):
+            return ItemError(reading.code, f"{name}: {reading.message.removeprefix(first)}")
+        return reading
 
     def _extract(self, waiting: dict[str, FetchedItem]) -> None:
         with ExitStack() as files:

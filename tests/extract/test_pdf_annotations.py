@@ -8,6 +8,7 @@ import pymupdf
 import pytest
 from extract.checks import codes, kinds, read, read_file
 
+from ingest.errors import ItemError
 from ingest.extract.pdf_annotations import Annotations, read_annotations
 from ingest.extract.pdf_forms import CHECKED, CHOSEN
 from schemas.document import BoxTuple
@@ -169,3 +170,8 @@ def test_xfa_forms_are_reported(corpus: Path) -> None:
     assert [code for code, _ in found.problems] == ["xfa_form"]
     # A form that has its fields in both ways is read like any other.
     assert "xfa_form" not in codes(read_file(corpus / "pdf_nasty/annotation-text-widget.pdf"))
+
+
+def test_a_refused_form_says_what_was_found_instead_of_text(corpus: Path) -> None:
+    with pytest.raises(ItemError, match="no text was found .*XFA form"):
+        read_file(corpus / "pdf_nasty/livecycle.pdf")
