@@ -173,5 +173,5 @@ def test_xfa_forms_are_reported(corpus: Path) -> None:
 
 
 def test_a_refused_form_says_what_was_found_instead_of_text(corpus: Path) -> None:
-    with pytest.raises(ItemError, match="no text was found .*XFA form"):
+    with pytest.raises(ItemError, match=r"no text was found .*XFA form"):
         read_file(corpus / "pdf_nasty/livecycle.pdf")
