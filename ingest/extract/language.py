@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+    Floats = npt.NDArray[np.float64]
+
 _SAMPLE = 2_000
 _DIGIT = re.compile(r"\d")
 _LONGEST = 3
@@ -51,6 +53,7 @@ def _detector_type() -> Any:
     It multiplies and divides the probabilities of 55 languages some thousand times a text, one by
     one; that takes as long as reading ten pages.
     """
+    import numpy as np
     from langdetect import detector_factory
     from langdetect.detector import Detector  # type: ignore[import-untyped]
 

@@ -207,7 +207,7 @@ class PageReader:
     def _has_letters_beside(self, page: pymupdf.Page, areas: Sequence[PictureArea]) -> bool:
         """Say whether a page shows letters that are neither text nor in its pictures."""
         beside = self._glance(page).without(area.box for area in areas)
-        return holds_text(find_components(beside.image).boxes)
+        return not beside.blank and holds_text(find_components(beside.image).boxes)
 
     def _glance(self, page: pymupdf.Page, box: BoxTuple | None = None) -> RenderedPage:
         """Render in low resolution, without the words that are text."""
