@@ -19,7 +19,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 # Set before an engine or a numerical library is loaded: one thread for each process.
-os.environ.update(OMP_THREAD_LIMIT="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+os.environ.update(
+    OMP_THREAD_LIMIT="1",
+    OMP_NUM_THREADS="1",
+    OPENBLAS_NUM_THREADS="1",
+    OPENCV_FOR_THREADS_NUM="1",
+)
 
 from benchmarks.extract.corpora import DIGITAL_SETS, SETS, digital_files, load_set
 from benchmarks.extract.digital import DigitalFile, Profile, read_files

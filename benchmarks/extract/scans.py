@@ -12,6 +12,7 @@ Each page goes, one after the other in one process and one thread, through
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -109,19 +110,24 @@ def _settings(first_engine: FirstEngine, second: Literal["auto", "none"]) -> Ext
 
 
 def _warm_up(first_engine: FirstEngine) -> None:
-    """Read a small scan, so that no page pays for what is loaded once for a process."""
+    """Read a small scan, so that no page pays for what is loaded once for a process.
+
+    It is tilted, and long enough for its language to be looked for.
+    """
     with pymupdf.open() as document:
-        typeset = document.new_page(width=200, height=100)
-        typeset.insert_text((20, 50), "Warm engines read at once.", fontsize=12)
+        typeset = document.new_page(width=300, height=200)
+        for line in range(8):
+            typeset.insert_text(
+                (30, 40 + 16 * line), "Warm engines read what is before them.", fontsize=11
+            )
         picture = typeset.get_pixmap(dpi=200, colorspace=pymupdf.csGRAY)
-        page = document.new_page(width=200, height=100)
-        page.insert_image(page.rect, pixmap=picture)
-        document.delete_page(0)
-        data = bytes(document.tobytes())
     image = Image.frombytes("L", (picture.width, picture.height), picture.samples)
+    image = image.rotate(1.5, Image.Resampling.BICUBIC, fillcolor=255)
     if (engine := second_engine("auto", "eng")) is not None:
         engine.recognise(image, 200)
-    extract(data, name="warm-up.pdf", settings=_settings(first_engine, "auto"))
+    page = io.BytesIO()
+    image.save(page, "PDF", resolution=200)
+    extract(page.getvalue(), name="warm-up.pdf", settings=_settings(first_engine, "auto"))
 
 
 def _pipeline(

@@ -39,6 +39,13 @@ _MAX_TASKS = 100
 """Documents that a worker reads before a new one takes its place: parsers leak."""
 _LAST_WORDS = 2_000
 """Characters of a lost worker's standard error that are logged."""
+_THREADS = (
+    "OMP_THREAD_LIMIT",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+)
+"""Variables that tell numerical libraries how many threads to use."""
 
 
 class ExtractJob(Model):
@@ -131,7 +138,7 @@ def _start_worker(settings: ExtractionSettings, slots: str) -> None:
     # A group of its own, so that a Tesseract that it started can be ended with it.
     os.setpgid(0, 0)
     # One thread each: the documents are what is read in parallel.
-    for variable in ("OMP_THREAD_LIMIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    for variable in _THREADS:
         os.environ[variable] = "1"
     share_slots(Path(slots), settings.workers)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
