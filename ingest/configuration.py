@@ -17,7 +17,18 @@ from ingest.errors import ConfigurationError
 from ingest.yaml_file import Fault, Place, YamlFile, YamlFileError, read_yaml
 from schemas.base import Model
 from schemas.licence import Licence
-from schemas.source import Access, CsvSource, FeedSource, FilesSource, Source
+from schemas.source import (
+    Access,
+    CsvSource,
+    FeedSource,
+    FilesSource,
+    JsonLinesSource,
+    ParquetSource,
+    PortalSource,
+    RecordsSource,
+    Source,
+    SqlSource,
+)
 
 NAME_GROUPS = frozenset({"document", "version_label", "effective_from", "title"})
 """Named groups that a files source's name_pattern may have."""
@@ -25,7 +36,11 @@ NAME_GROUPS = frozenset({"document", "version_label", "effective_from", "title"}
 _CONNECTORS: dict[str, type[BaseModel]] = {
     "files": FilesSource,
     "csv": CsvSource,
+    "jsonl": JsonLinesSource,
+    "parquet": ParquetSource,
+    "sql": SqlSource,
     "feed": FeedSource,
+    "portal": PortalSource,
 }
 _SOURCE: TypeAdapter[Source] = TypeAdapter(Source)
 _LICENCE: TypeAdapter[Licence] = TypeAdapter(Licence)
@@ -226,15 +241,17 @@ def _broken_rules(source: Source) -> Iterator[tuple[Place, str]]:
     yield from _broken_access(source)
     if isinstance(source, FilesSource):
         yield from _broken_files(source)
-    elif isinstance(source, CsvSource):
-        yield from _broken_csv(source)
-    else:
+    elif isinstance(source, RecordsSource):
+        yield from _broken_records(source)
+        if isinstance(source, CsvSource):
+            yield from _broken_csv(source)
+    elif isinstance(source, FeedSource):
         yield from _broken_feed(source)
 
 
 def _broken_access(source: Source) -> Iterator[tuple[Place, str]]:
     access = source.access
-    named_by_column = isinstance(source, CsvSource) and source.client is not None
+    named_by_column = isinstance(source, RecordsSource) and source.client is not None
     if access.confidentiality == "client" and not access.client_id and not named_by_column:
         yield ("access",), "confidentiality is 'client', so client_id is required"
     if access.client_id and access.confidentiality != "client":
@@ -273,10 +290,13 @@ def _broken_name_pattern(pattern: str) -> Iterator[tuple[Place, str]]:
         yield ("name_pattern",), f"has an unknown group {name!r}; known are {known}"
 
 
-def _broken_csv(source: CsvSource) -> Iterator[tuple[Place, str]]:
+def _broken_records(source: RecordsSource) -> Iterator[tuple[Place, str]]:
     for index, name in enumerate(source.text):
         if name in source.text[:index]:
             yield ("text", index), f"{name!r} is there twice"
+
+
+def _broken_csv(source: CsvSource) -> Iterator[tuple[Place, str]]:
     if source.delimiter is not None and source.delimiter in '"\r\n ':
         yield ("delimiter",), "should be neither a quote, a newline nor a space"
     if source.encoding is not None:

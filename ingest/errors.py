@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from ingest.secrets import redact
+
 
 class MunimentError(Exception):
     """Base of all errors that the pipeline raises on purpose.
 
     Attributes:
         code: short stable name of the reason, for programs and for the quarantine.
-        message: what happened, to what, and what to do next.
+        message: what happened, to what, and what to do next; known secrets are masked.
     """
 
     exit_status: ClassVar[int] = 6
 
     def __init__(self, code: str, message: str) -> None:
+        message = redact(message)
         super().__init__(code, message)
         self.code = code
         self.message = message

@@ -6,7 +6,7 @@ from ingest.fragments import PageText, with_fragment
 from ingest.version import PIPELINE_VERSION
 from schemas.chunk import Chunk, Locator
 from schemas.identity import chunk_id
-from schemas.licence import Licence
+from schemas.licence import WORLD, Licence
 from schemas.payload import Payload
 from schemas.run import ExtractedVersion
 from schemas.source import Source
@@ -65,6 +65,10 @@ def build_payload(
         attribution_text=licence.attribution_text,
         display_allowed=licence.display_allowed,
         max_quote_chars=licence.max_quote_chars,
+        redistribution_allowed=licence.redistribution_allowed,
+        allowed_uses=licence.allowed_uses,
+        territories=licence.territories or (WORLD,),
+        licence_valid_from=licence.valid_from,
         licence_valid_until=licence.valid_until,
         confidentiality=item.confidentiality,
         client_id=item.client_id,

@@ -16,6 +16,7 @@ from ingest.catalog import Catalog
 from ingest.configuration import Configuration, load_configuration
 from ingest.progress import ProgressEvent, ProgressFile, ProgressSink
 from ingest.settings import Settings
+from ingest.sources.credentials import CredentialLookup, from_environment
 from ingest.vault import Vault
 from schemas.payload import Payload
 from schemas.run import Batch, BatchRef, ChunkedVersion, ChunkRecord, SourcePlan, Stage
@@ -38,12 +39,17 @@ class Pipeline:
     """
 
     def __init__(
-        self, settings: Settings, run_id: str, progress: ProgressSink | None = None
+        self,
+        settings: Settings,
+        run_id: str,
+        progress: ProgressSink | None = None,
+        credentials: CredentialLookup = from_environment,
     ) -> None:
         self.settings = settings
         self.run_id = run_id
         self.home = settings.home.absolute()
         self.progress = progress or ProgressFile(progress_path(self.home, run_id))
+        self._credentials = credentials
         self._connectors: dict[str, Connector] = {}
 
     @cached_property
@@ -93,7 +99,12 @@ class Pipeline:
 
         if source_id not in self._connectors:
             source = self.configuration.source(source_id)
-            self._connectors[source_id] = connect(source, self.configuration)
+            self._connectors[source_id] = connect(
+                source,
+                self.configuration,
+                credentials=self._credentials,
+                cache=self.home / "cache" / "web" / source_id,
+            )
         return self._connectors[source_id]
 
     @contextmanager

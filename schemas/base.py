@@ -50,6 +50,9 @@ UtcDatetime = Annotated[datetime, BeforeValidator(_only_rfc3339), AfterValidator
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 """A SHA-256 digest as 64 lower-case hexadecimal digits."""
 
+BEGINNING = datetime(1900, 1, 1, tzinfo=UTC)
+"""Start of an interval that was always open. A real value, as `OPEN_END` is."""
+
 OPEN_END = datetime(9999, 12, 31, tzinfo=UTC)
 """End of an interval that is still open. A real value, so that range filters can use an index."""
 

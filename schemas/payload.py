@@ -13,10 +13,10 @@ from pydantic import Field, model_validator
 from schemas.base import OPEN_END, Model, Sha256, UtcDatetime
 from schemas.chunk import Locator, PageBox
 from schemas.document import ElementKind
-from schemas.licence import Confidentiality
+from schemas.licence import Confidentiality, Use
 from schemas.source import SourceKind
 
-PAYLOAD_SCHEMA_VERSION = 1
+PAYLOAD_SCHEMA_VERSION = 2
 """Part of the collection's name: a change that readers would notice makes a new collection."""
 
 IndexType = Literal["keyword", "integer", "float", "bool", "datetime"]
@@ -85,6 +85,14 @@ class Payload(Model):
     """Whether the passage itself may be shown to a reader."""
     max_quote_chars: int | None
     """Longest verbatim quotation in characters; null where there is no limit."""
+    redistribution_allowed: Annotated[bool, _indexed("bool")]
+    """Whether it may be passed on outside the organisation."""
+    allowed_uses: Annotated[tuple[Use, ...], _indexed("keyword")]
+    """What may be done with it: retrieval, generation, analysis, training."""
+    territories: Annotated[tuple[str, ...], _indexed("keyword")]
+    """Countries (ISO 3166-1, two letters) in which it may be used; "*" alone for everywhere."""
+    licence_valid_from: Annotated[UtcDatetime, _indexed("datetime")]
+    """Before then the default filter does not return it; 1900-01-01 without a beginning."""
     licence_valid_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
     """From then on the default filter returns it no more; 9999-12-31 without end."""
     confidentiality: Annotated[Confidentiality, _indexed("keyword")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from schemas.base import Model, UtcDatetime
-from schemas.licence import Confidentiality, Identifier
+from schemas.licence import Confidentiality, Identifier, Terms
 
 SourceKind = Literal["report", "crm", "news", "contract"]
 OcrLanguages = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\+[A-Za-z0-9_-]+)*$")]
@@ -36,6 +36,14 @@ class SourceBase(Model):
     retire_unlisted: bool = True
     """Whether an item that is no longer listed is retired. A source that lists only what is recent
     says nothing about the rest."""
+    when_gone: Literal["retire", "erase"] = "retire"
+    """What becomes of a document that the source no longer lists. retire: it stays for questions
+    about the past; erase: it is forgotten, its bytes too."""
+    stale_after_hours: Annotated[float, Field(gt=0)] = 36.0
+    """A source that could not be listed for longer than this is shown as stale."""
+    connection: Identifier | None = None
+    """Name of the credentials: an Airflow connection, or the environment variable
+    MUNIMENT_CONNECTION_<NAME>. They never stand in this file."""
     max_item_bytes: Annotated[int, Field(gt=0)] = 512 * 1024 * 1024
 
 
@@ -46,6 +54,9 @@ class FilesSource(SourceBase):
     address: str
     """Folder: a path (relative ones start at the configuration file) or an fsspec URL."""
     pattern: str = "**/*"
+    storage_options: dict[str, Any] = Field(default_factory=dict)
+    """Passed to the address's file system, such as endpoint_url or region; secrets are refused
+    here, they belong to the connection."""
     manifest: str | None = None
     """CSV inside the folder, one row a file. Columns: file (required), document, title,
     version_label, effective_from, licence, confidentiality, client_id. The manifest itself is no
@@ -57,27 +68,78 @@ class FilesSource(SourceBase):
     """Languages of its scans; those of the settings where it is not given."""
 
 
-class CsvSource(SourceBase):
-    """A CRM export: each record is an item, each text column a field with its own locator."""
+class RecordsSource(SourceBase):
+    """Records with fields: each record is an item, each text field a run with its own locator."""
 
-    connector: Literal["csv"]
     address: str
     key: str
-    """Column that names the record for good."""
+    """Field that names the record for good."""
     text: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Columns whose cells make the text, in this order."""
+    """Fields whose values make the text, in this order."""
     title: str | None = None
     date: str | None = None
-    """Column with the instant from which the record is in force (RFC 3339, or a plain date)."""
+    """Field with the instant from which the record is in force (RFC 3339, or a plain date)."""
     client: str | None = None
-    """Column that names the client; its records are visible to that client's readers alone."""
+    """Field that names the client; its records are visible to that client's readers alone."""
+
+
+class CsvSource(RecordsSource):
+    """A CRM export as delimited text; fields are columns."""
+
+    connector: Literal["csv"]
     encoding: str | None = None
     """Detected where it is not given: UTF-8 with or without BOM, UTF-16 by BOM, else Latin-1."""
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
 
 
-class FeedSource(SourceBase):
-    """An RSS or Atom feed with the article pages that its entries link to."""
+class JsonLinesSource(RecordsSource):
+    """A CRM export with one JSON object a line; fields are JMESPath, such as properties.name."""
+
+    connector: Literal["jsonl"]
+
+
+class ParquetSource(RecordsSource):
+    """A CRM export in Parquet; fields are columns, those of structs with dots."""
+
+    connector: Literal["parquet"]
+
+
+class SqlSource(RecordsSource):
+    """A table, view or query of a database, read in the order of its key, a page at a time.
+
+    The address is a SQLAlchemy URL without a password, such as postgresql+psycopg://crm.internal/crm.
+    """
+
+    connector: Literal["sql"]
+    table: str | None = None
+    """Table or view, with its schema if need be: "crm.notes"; this or ``query``."""
+    query: str | None = None
+    """A SELECT without ORDER BY; it is wrapped, so it may have joins and conditions."""
+    changed: str | None = None
+    """Column that changes whenever the record does, such as a number of its version or the time
+    of its last change; where it is not given, the record's values are hashed."""
+    page_rows: Annotated[int, Field(ge=1)] = 5_000
+
+
+class WebSourceBase(SourceBase):
+    """What sources on the web have in common. Addresses that a page names are not trusted."""
+
+    auth: Literal["none", "basic", "bearer"] = "none"
+    """How the connection's credentials are sent: login and password, or the password as a token.
+    They go to the address's own host alone."""
+    allow_hosts: tuple[str, ...] = ()
+    """Hosts that may be read although they are on a private, loopback or link-local address."""
+    timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
+    delay_seconds: Annotated[float, Field(ge=0)] = 0.0
+    """Least time between two requests to one host."""
+    respect_robots: bool = True
+    """Leave out what the host's robots.txt keeps from this program, and keep its Crawl-delay."""
+    ocr_languages: OcrLanguages | None = None
+    """Languages of scans among its pages; those of the settings where it is not given."""
+
+
+class FeedSource(WebSourceBase):
+    """A feed (RSS, Atom or JSON Feed) with the article pages that its entries link to."""
 
     connector: Literal["feed"]
     address: str
@@ -87,14 +149,61 @@ class FeedSource(SourceBase):
     keeps the URL."""
     follow_links: bool = True
     """Fetch the linked article; otherwise the entry's own content is the document."""
-    timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
     retire_unlisted: bool = False
     """False, because an article that scrolled off its feed has not been withdrawn."""
-    ocr_languages: OcrLanguages | None = None
-    """Languages of scans that its entries link to; those of the settings where it is not given."""
 
 
-Source = Annotated[FilesSource | CsvSource | FeedSource, Field(discriminator="connector")]
+class PortalFields(Model):
+    """Where an entry of a portal's listing says what: JMESPath, relative to the entry."""
+
+    url: str = "url"
+    """Of the item's bytes; relative ones start at the page that names them."""
+    key: str | None = None
+    """What names the item for good; its URL where it is not given."""
+    document: str | None = None
+    """What names the document that the item is a version of; the key where it is not given."""
+    title: str | None = None
+    version_label: str | None = None
+    effective_from: str | None = None
+    etag: str | None = None
+    """ETag, version number, or anything else that changes with the bytes."""
+    modified: str | None = None
+    """When the bytes were last changed."""
+    size: str | None = None
+    """In bytes; checked when they are fetched."""
+    sha256: str | None = None
+    """Of the bytes, hexadecimal; checked when they are fetched."""
+
+
+class PortalSource(WebSourceBase):
+    """A site that lists its documents in JSON or HTML, over as many pages as it takes."""
+
+    connector: Literal["portal"]
+    address: str
+    """http(s) URL of the listing's first page."""
+    listing: Literal["json", "html"] = "json"
+    entries: str = "@"
+    """JSON: the list of entries, as JMESPath ("data.reports"); "@" where the page is the list."""
+    fields: PortalFields = PortalFields()
+    """JSON: what an entry says."""
+    links: str = "a[href]"
+    """HTML: the links to the items, as a CSS selector."""
+    next: str | None = None
+    """The next page: JMESPath to its URL (JSON), or a CSS selector of its link (HTML). A Link
+    header with rel="next" (RFC 8288) is followed where it is not given."""
+    max_pages: Annotated[int, Field(ge=1)] = 1_000
+
+
+Source = Annotated[
+    FilesSource
+    | CsvSource
+    | JsonLinesSource
+    | ParquetSource
+    | SqlSource
+    | FeedSource
+    | PortalSource,
+    Field(discriminator="connector"),
+]
 
 
 class Item(Model):
@@ -119,6 +228,8 @@ class Item(Model):
     effective_from: UtcDatetime | None = None
     """None where the source does not say: then the date of receipt counts, and it is flagged."""
     licence_id: str
+    terms: Terms | None = None
+    """The item's own terms, where it has any; they only narrow its licence."""
     confidentiality: Confidentiality
     client_id: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
@@ -142,9 +253,5 @@ class ListingProblem(Model):
     message: str
 
 
-class Listing(Model):
-    """What a source lists now."""
-
-    items: tuple[Item, ...]
-    problems: tuple[ListingProblem, ...] = ()
-    """Counted as failed in the ledger and kept in quarantine with their reason."""
+ListingEntry = Item | ListingProblem
+"""What a listing yields: an item, or why there is none."""

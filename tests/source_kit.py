@@ -14,9 +14,9 @@ from pydantic import TypeAdapter
 
 from ingest.configuration import Configuration
 from ingest.sources import connect
-from ingest.sources.base import Connector
+from ingest.sources.base import Connector, Fetched
 from schemas.licence import Licence
-from schemas.source import Listing, Source
+from schemas.source import Item, ListingProblem, Source
 
 LICENCES = {
     "open": Licence(id="open", name="Open", attribution_required=False),
@@ -24,11 +24,36 @@ LICENCES = {
 }
 
 
-def connector(base: Path, licences: dict[str, Licence] = LICENCES, **source: Any) -> Connector:
+@dataclass(frozen=True)
+class Listing:
+    """All that a listing yields."""
+
+    items: tuple[Item, ...]
+    problems: tuple[ListingProblem, ...]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A connector whose listing is read to its end at once."""
+
+    connector: Connector
+
+    def list(self) -> Listing:
+        entries = list(self.connector.list())
+        return Listing(
+            tuple(entry for entry in entries if isinstance(entry, Item)),
+            tuple(entry for entry in entries if isinstance(entry, ListingProblem)),
+        )
+
+    def fetch(self, item: Item) -> Fetched:
+        return self.connector.fetch(item)
+
+
+def connector(base: Path, licences: dict[str, Licence] = LICENCES, **source: Any) -> Whole:
     """Return the connector of a source that is declared like an entry of sources.yaml."""
     given = {"id": "src", "kind": "report", "licence": "open", **source}
     checked: Source = TypeAdapter(Source).validate_python(given)
-    return connect(checked, Configuration(sources=(checked,), licences=licences, base=base))
+    return Whole(connect(checked, Configuration(sources=(checked,), licences=licences, base=base)))
 
 
 def keys(listing: Listing) -> list[str]:

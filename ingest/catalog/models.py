@@ -57,6 +57,54 @@ class DocumentRow(Base):
     created_at: Mapped[datetime]
 
 
+class AliasRow(Base):
+    """Another key of a document: of an item that was renamed."""
+
+    __tablename__ = "document_aliases"
+    __table_args__ = (Index(None, "doc_id"),)
+
+    source_id: Mapped[str] = mapped_column(primary_key=True)
+    document_key: Mapped[str] = mapped_column(primary_key=True)
+    doc_id: Mapped[str] = mapped_column(ForeignKey("documents.doc_id"))
+    created_at: Mapped[datetime]
+
+
+class SourceRow(Base):
+    """How listing a source went, the last time that it did and the last time that it did not."""
+
+    __tablename__ = "sources"
+
+    source_id: Mapped[str] = mapped_column(primary_key=True)
+    listed_at: Mapped[datetime | None]
+    entries: Mapped[int | None]
+    """Items and problems of that listing."""
+    failed_at: Mapped[datetime | None]
+    """NULL once it has been listed again."""
+    error: Mapped[str | None] = mapped_column(FreeText())
+
+
+class ErasureRow(Base):
+    """A document or client that was forgotten; nothing of it is pulled in again.
+
+    ``subject`` is the document's id, or the SHA-256 of the client's: the name itself is forgotten.
+    """
+
+    __tablename__ = "erasures"
+    __table_args__ = (
+        CheckConstraint("kind IN ('document', 'client')", name="kind"),
+        Index(None, "kind", "subject"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[str]
+    subject: Mapped[str]
+    reason: Mapped[str] = mapped_column(FreeText())
+    requested_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    """NULL while it is under way: a run that finds it so takes it to its end."""
+    receipt: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+
+
 class ItemRow(Base):
     """An item as it was last worked on: one that a source lists, or a file inside such a one.
 
@@ -126,6 +174,8 @@ class VersionRow(Base):
     state: Mapped[str] = mapped_column(default="staged")
     published_at: Mapped[datetime | None]
     retired_at: Mapped[datetime] = mapped_column(default=OPEN_END)
+    licence_valid_until: Mapped[datetime] = mapped_column(default=OPEN_END)
+    """Of its licence as the item's own terms narrow it."""
     extraction_uri: Mapped[str]
     payloads_uri: Mapped[str | None]
     chunk_count: Mapped[int] = mapped_column(default=0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args
 
 from schemas.base import sha256_text
 from schemas.identity import encode_parts
 from schemas.licence import Confidentiality, Licence
-from schemas.source import Access, FeedSource, FilesSource, Item, Listing
+from schemas.source import Access, FilesSource, Item, ListingEntry, WebSourceBase
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,11 @@ class Fetched:
 class Connector(Protocol):
     """One configured source. A connector may be used by one thread at a time."""
 
-    def list(self) -> Listing:
-        """Return what the source has now, without reading the items themselves.
+    def list(self) -> Iterator[ListingEntry]:
+        """Yield what the source has now, without reading the items themselves.
+
+        No two entries have one key. Entries are not held, so that a listing may be as long as it
+        likes; what is wrong with the source may show after some of them.
 
         Raises:
             RetriableError: the source does not answer, or is being written at this moment.
@@ -73,7 +77,7 @@ def fingerprint(state: str, item: Item, licence: Licence) -> str:
     return f"{state}:{sha256_text(described)[:16]}"
 
 
-def options_of(source: FilesSource | FeedSource) -> dict[str, Any]:
+def options_of(source: FilesSource | WebSourceBase) -> dict[str, Any]:
     """Return what the extractor needs to know of the source itself."""
     return {"ocr_languages": source.ocr_languages} if source.ocr_languages else {}
 

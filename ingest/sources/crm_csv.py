@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qs, quote, urldefrag
 
 from ingest.configuration import Configuration
@@ -18,11 +19,12 @@ from ingest.sources.base import (
     resolve_access,
     state_of,
 )
+from ingest.sources.credentials import CredentialLookup
 from ingest.sources.dates import effective_date
 from ingest.sources.location import Location, listing, passing, unavailable
 from ingest.sources.tables import Row, Table, open_table
 from schemas.base import sha256_bytes
-from schemas.source import CsvSource, Item, Listing, ListingProblem
+from schemas.source import CsvSource, Item, ListingEntry, ListingProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,23 @@ class CsvConnector:
     new one finds all its records again.
     """
 
-    def __init__(self, source: CsvSource, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        source: CsvSource,
+        configuration: Configuration,
+        *,
+        credentials: CredentialLookup,
+        cache: Path | None,
+    ) -> None:
+        del credentials, cache
         self._source = source
         self._licence = configuration.licences[source.licence]
         self._file = Location(source.address, configuration.base)
         self._uri = self._file.uri(self._file.path)
         self._copy: _RecordCopy | None = None
 
-    def list(self) -> Listing:
-        """Return the records of the export as it is now; see Connector.
+    def list(self) -> Iterator[ListingEntry]:
+        """Yield the records of the export as it is now; see Connector.
 
         Problems are ``ragged_row``, ``row_unreadable``, ``key_missing``, ``key_duplicate`` (of each
         record with a key that an earlier one has), ``date_invalid`` and ``client_missing``.
@@ -79,10 +89,8 @@ class CsvConnector:
                     "source_changing",
                     f"{self._source.address}: it changed while it was read. It is tried again.",
                 )
-        return Listing(
-            items=tuple(items.values()),
-            problems=tuple(self._problems(refused, set(items))),
-        )
+        yield from items.values()
+        yield from self._problems(refused, set(items))
 
     def fetch(self, item: Item) -> Fetched:
         """Return the record's bytes; see Connector."""

@@ -18,6 +18,7 @@ import feedparser  # type: ignore[import-untyped]  # feedparser ships no types
 from ingest.configuration import Configuration
 from ingest.errors import ConfigurationError, ItemError
 from ingest.sources.base import Fetched, fingerprint, options_of
+from ingest.sources.credentials import CredentialLookup
 from ingest.sources.dates import feed_date
 from ingest.sources.entry_html import clean, entry_content, entry_page, plain_title
 from ingest.sources.location import Location, listing, passing, too_large, unavailable
@@ -25,7 +26,7 @@ from ingest.sources.mirror import Mirror
 from ingest.sources.web import WebPage, WebReader, refused
 from schemas.base import sha256_text
 from schemas.identity import encode_parts
-from schemas.source import FeedSource, Item, Listing, ListingProblem
+from schemas.source import FeedSource, Item, ListingEntry, ListingProblem
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 # The built-in table alone, so that a machine's /etc/mime.types changes no fingerprint.
@@ -51,7 +52,15 @@ class FeedConnector:
     says; a linked page that changes while its entry doesn't is not fetched again.
     """
 
-    def __init__(self, source: FeedSource, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        source: FeedSource,
+        configuration: Configuration,
+        *,
+        credentials: CredentialLookup,
+        cache: Path | None,
+    ) -> None:
+        del credentials, cache
         self._source = source
         self._licence = configuration.licences[source.licence]
         self._file: Location | None = None
@@ -69,8 +78,8 @@ class FeedConnector:
         )
         self._entries: dict[str, _Entry] | None = None
 
-    def list(self) -> Listing:
-        """Return the feed's entries as they are now; see Connector.
+    def list(self) -> Iterator[ListingEntry]:
+        """Yield the feed's entries as they are now; see Connector.
 
         A feed that is no well-formed XML is read as far as it can be, with a problem
         ``feed_malformed`` beside its entries.
@@ -82,18 +91,15 @@ class FeedConnector:
             raise _unreadable(page.url, f" ({fault})" if fault else "")
         entries = [self._entry(entry, page.url) for entry in parsed["entries"]]
         self._entries = dict(_keyed(entries))
-        problems = (
-            ListingProblem(
+        for key, entry in self._entries.items():
+            yield self._item(key, entry)
+        if fault:
+            yield ListingProblem(
                 source_key=self._source.address,
                 code="feed_malformed",
                 message=f"{self._source.address}: the feed is no well-formed XML ({fault}). "
                 f"{len(entries)} entries were read; others may be missing or cut. Have it mended.",
-            ),
-        )
-        return Listing(
-            items=tuple(self._item(key, entry) for key, entry in self._entries.items()),
-            problems=problems if fault else (),
-        )
+            )
 
     def fetch(self, item: Item) -> Fetched:
         """Return the article, or the entry's own content; see Connector."""
@@ -176,7 +182,8 @@ class FeedConnector:
     def _own_content(self, item: Item) -> Fetched:
         if self._entries is None:
             with passing():
-                self.list()
+                for _ in self.list():
+                    pass
         entry = (self._entries or {}).get(item.source_key)
         if entry is None:
             raise unavailable(item.source_key, "the feed no longer has this entry")

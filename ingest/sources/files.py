@@ -19,10 +19,11 @@ from ingest.sources.base import (
     options_of,
     resolve_access,
 )
+from ingest.sources.credentials import CredentialLookup
 from ingest.sources.dates import effective_date
 from ingest.sources.location import Location, listing, too_large, unavailable
 from ingest.sources.manifest import Manifest, key_of, read_manifest
-from schemas.source import FilesSource, Item, Listing, ListingProblem
+from schemas.source import FilesSource, Item, ListingEntry, ListingProblem
 
 
 class FilesConnector:
@@ -33,15 +34,23 @@ class FilesConnector:
     read, which would look like a deletion.
     """
 
-    def __init__(self, source: FilesSource, configuration: Configuration) -> None:
+    def __init__(
+        self,
+        source: FilesSource,
+        configuration: Configuration,
+        *,
+        credentials: CredentialLookup,
+        cache: Path | None,
+    ) -> None:
+        del credentials, cache
         self._source = source
         self._licences = configuration.licences
         self._folder = Location(source.address, configuration.base)
         self._pattern = re.compile(glob_translate(source.pattern))
         self._name_pattern = re.compile(source.name_pattern) if source.name_pattern else None
 
-    def list(self) -> Listing:
-        """Return the files that are in the folder now; see Connector.
+    def list(self) -> Iterator[ListingEntry]:
+        """Yield the files that are in the folder now; see Connector.
 
         Problems are ``manifest_file_missing``, ``manifest_duplicate``, ``ragged_row`` (in the
         manifest), ``licence_unknown``, ``date_invalid``, ``access_invalid``, ``client_missing``,
@@ -82,17 +91,14 @@ class FilesConnector:
                 f"{self._source.manifest} names it, but it is not in the folder, or does not match "
                 f"the pattern {self._source.pattern!r}",
             )
-        return Listing(
-            items=tuple(items[key] for key in sorted(items, key=_in_natural_order)),
-            problems=tuple(
-                ListingProblem(
-                    source_key=key,
-                    code=faults[key].code,
-                    message=f"{self._source.address}, {key}: {faults[key].message}.",
-                )
-                for key in sorted(faults, key=_in_natural_order)
-            ),
-        )
+        for key in sorted(items, key=_in_natural_order):
+            yield items[key]
+        for key in sorted(faults, key=_in_natural_order):
+            yield ListingProblem(
+                source_key=key,
+                code=faults[key].code,
+                message=f"{self._source.address}, {key}: {faults[key].message}.",
+            )
 
     def fetch(self, item: Item) -> Fetched:
         """Return the file's bytes; see Connector."""

@@ -15,11 +15,24 @@ from ingest.version import PIPELINE_VERSION
 from schemas.base import OPEN_END
 from schemas.identity import document_id
 from schemas.run import Batch, BatchRef, PlannedItem, Refusal, SourcePlan
-from schemas.source import Item, Listing, Source
+from schemas.source import Item, ListingEntry, ListingProblem, Source
 
 _BYTES_PER_PAGE = 50_000
 _PAGES_PER_SCAN_BYTE = 1 / 25_000
 _SCAN_SUFFIXES = {".tif", ".tiff", ".png", ".jpg", ".jpeg"}
+
+
+class _Listing:
+    """What a source lists, gathered."""
+
+    def __init__(self, entries: Iterable[ListingEntry]) -> None:
+        self.items: list[Item] = []
+        self.problems: list[ListingProblem] = []
+        for entry in entries:
+            if isinstance(entry, Item):
+                self.items.append(entry)
+            else:
+                self.problems.append(entry)
 
 
 def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
@@ -34,7 +47,7 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
         ConfigurationError: the source is not what the configuration says.
     """
     source = pipeline.configuration.source(source_id)
-    listing = pipeline.connector(source_id).list()
+    listing = _Listing(pipeline.connector(source_id).list())
     known = pipeline.catalog.known_items(source_id)
     work, unchanged = _compare(source, listing.items, known)
     gone, alerts = _gone(source, listing, known)
@@ -96,7 +109,7 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
             new=sum(planned.change == "new" for planned in work),
             changed=sum(planned.change == "changed" for planned in work),
             unchanged=len(unchanged),
-            failed=listing.problems,
+            failed=tuple(listing.problems),
             batches=tuple(ref.batch_id for ref in refs),
             retire=tuple(sorted(leaving)),
             restore=tuple(sorted(returned)),
@@ -130,7 +143,7 @@ def _compare(
 
 
 def _gone(
-    source: Source, listing: Listing, known: Mapping[str, KnownItem]
+    source: Source, listing: _Listing, known: Mapping[str, KnownItem]
 ) -> tuple[list[str], list[str]]:
     """Return the keys that are no longer listed, and alerts if there are too many to believe it.
 
