@@ -77,6 +77,9 @@ class RenderedPage:
 
         What is known already is not recognised once more.
         """
+        words = list(words)
+        if not words:
+            return self
         pixels = np.array(self.image)
         for box in words:
             x0, y0, x1, y1 = self.pixel_map.to_pixels(box)
@@ -137,7 +140,7 @@ def render(
     pixels = page.get_pixmap(
         matrix=pymupdf.Matrix(zoom, zoom), clip=clip, colorspace=pymupdf.csGRAY, alpha=False
     )
-    image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
+    image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples_mv)
     # The image begins at the whole pixel at or before the area's corner.
     origin = pixels.x / zoom, pixels.y / zoom
     return RenderedPage(image, dpi, PixelMap((1 / zoom, 1 / zoom), origin))
