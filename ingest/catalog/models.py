@@ -84,7 +84,7 @@ class SourceRow(Base):
 
 
 class ErasureRow(Base):
-    """A document or client that was forgotten; nothing of it is pulled in again.
+    """A document or client that was forgotten.
 
     ``subject`` is the document's id, or the SHA-256 of the client's: the name itself is forgotten.
     """
@@ -102,7 +102,11 @@ class ErasureRow(Base):
     requested_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     """NULL while it is under way: a run that finds it so takes it to its end."""
+    lasting: Mapped[bool]
+    """Whether it stays out although its source lists it again."""
     receipt: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+    """While it is under way, what there is to do; of a further document that a request keeps out,
+    the number of that request."""
 
 
 class ItemRow(Base):

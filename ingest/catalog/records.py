@@ -15,6 +15,7 @@ ItemState = Literal["found", "opened", "indexed", "quarantined", "gone"]
 whose members are items."""
 VersionState = Literal["staged", "published", "withdrawn"]
 QuarantineLevel = Literal["item", "document", "chunk"]
+ErasureKind = Literal["document", "client"]
 
 
 class KnownItem(Model):
@@ -122,3 +123,20 @@ class QuarantineRecord(Model):
     last_seen: UtcDatetime
     times_seen: int
     """Number of runs that refused it."""
+
+
+class ErasureRecord(Model):
+    """A request to forget something."""
+
+    id: int
+    kind: ErasureKind
+    subject: str
+    """The document's id, or the SHA-256 of the client's."""
+    reason: str
+    requested_at: UtcDatetime
+    finished_at: UtcDatetime | None
+    """None while it is under way."""
+    lasting: bool
+    """Whether it stays out although its source lists it again."""
+    receipt: dict[str, Any] | None
+    """While it is under way, what there is to do."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from more_itertools import chunked
 from pydantic import BaseModel
-from sqlalchemy import CursorResult, Engine, Update
+from sqlalchemy import CursorResult, Delete, Engine, Update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -123,8 +123,8 @@ def insert_into(session: Session, table: type[Base]) -> sqlite.Insert | postgres
     return sqlite.insert(table)
 
 
-def change(session: Session, statement: Update) -> int:
-    """Run an UPDATE and return how many rows it met."""
+def change(session: Session, statement: Update | Delete) -> int:
+    """Run an UPDATE or DELETE and return how many rows it met."""
     options = {"synchronize_session": False}  # no row is kept in memory past its use
     result = session.execute(statement, execution_options=options)
     return cast("CursorResult[Any]", result).rowcount
@@ -148,7 +148,7 @@ def explain(error: SQLAlchemyError, address: str) -> MunimentError | None:
         address: the catalogue's URL without password.
     """
     if isinstance(error, PoolTimeoutError):
-        return _locked(address, "all connections are in use")
+        return locked(address, "all connections are in use")
     if not isinstance(error, DBAPIError):
         return None
     reason = str(error.orig).strip().partition("\n")[0]
@@ -166,7 +166,7 @@ def _explain_sqlite(error: sqlite3.Error, address: str, reason: str) -> Muniment
     # The low byte is the primary code (https://sqlite.org/rescode.html).
     match code & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return _locked(address, reason)
+            return locked(address, reason)
         case sqlite3.SQLITE_FULL:
             return _full(address)
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
@@ -195,7 +195,7 @@ def _explain_postgresql(error: DBAPIError, address: str, reason: str) -> Munimen
     if state == _NO_TABLE_STATE:
         return _no_table(address, reason)
     if state in _LOCKED_STATES:
-        return _locked(address, reason)
+        return locked(address, reason)
     if {state, state[:2]} & _UNREACHABLE_STATES:
         return _unreachable(address, reason)
     if {state, state[:2]} & _DENIED_STATES:
@@ -203,7 +203,8 @@ def _explain_postgresql(error: DBAPIError, address: str, reason: str) -> Munimen
     return None
 
 
-def _locked(address: str, reason: str) -> RetriableError:
+def locked(address: str, reason: str) -> RetriableError:
+    """Return the error for a catalogue that others keep in use."""
     return RetriableError(
         "catalog_locked",
         f"The catalogue {address} is in use by others: {reason}. Try again; if it happens often, "

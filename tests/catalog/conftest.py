@@ -106,7 +106,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("documents", "items", "quarantine", "runs"):
+    for module in ("documents", "erasures", "items", "quarantine", "runs"):
         monkeypatch.setattr(f"ingest.catalog.{module}.utc_now", clock)
     return clock
 

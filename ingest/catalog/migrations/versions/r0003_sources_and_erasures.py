@@ -43,6 +43,7 @@ def upgrade() -> None:
         sa.Column("reason", FreeText(), nullable=False),
         sa.Column("requested_at", UtcDateTime(), nullable=False),
         sa.Column("finished_at", UtcDateTime(), nullable=True),
+        sa.Column("lasting", sa.Boolean(), nullable=False),
         sa.Column("receipt", JsonObject(), nullable=True),
         sa.CheckConstraint("kind IN ('document', 'client')", name=op.f("ck_erasures_kind")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_erasures")),
