@@ -11,21 +11,20 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from source_kit import connector, keys, problems
+from source_kit import Whole, connector, keys, problems
 
 from ingest.errors import ConfigurationError, ItemError, RetriableError
-from ingest.sources.base import Connector
 from ingest.sources.tables import open_table
 from schemas.source import Item
 
 
-def export(tmp_path: Path, data: str | bytes, **source: Any) -> Connector:
+def export(tmp_path: Path, data: str | bytes, **source: Any) -> Whole:
     (tmp_path / "crm.csv").write_bytes(data.encode() if isinstance(data, str) else data)
     given = {"connector": "csv", "address": "crm.csv", "key": "id", "text": ["note"], **source}
     return connector(tmp_path, **given)
 
 
-def cells(crm: Connector, item: Item) -> dict[str, str]:
+def cells(crm: Whole, item: Item) -> dict[str, str]:
     """Read a record as the extractor does: from its bytes and options alone."""
     text = crm.fetch(item).data.decode("utf-8")
     header, row = csv.reader(io.StringIO(text, newline=""), delimiter=item.options["delimiter"])

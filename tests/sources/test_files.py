@@ -8,15 +8,14 @@ from typing import Any
 import fsspec  # type: ignore[import-untyped]
 import pytest
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
-from source_kit import LICENCES, connector, keys, problems
+from source_kit import LICENCES, Whole, connector, keys, problems
 
 from ingest.errors import ConfigurationError, ItemError, RetriableError
-from ingest.sources.base import Connector
 
 MANIFEST = "file,document,title,version_label,effective_from,licence,confidentiality,client_id\n"
 
 
-def folder(tmp_path: Path, *names: str, manifest: str | None = None, **source: Any) -> Connector:
+def folder(tmp_path: Path, *names: str, manifest: str | None = None, **source: Any) -> Whole:
     for name in names:
         path = tmp_path / "in" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -259,7 +258,7 @@ def test_real_contracts_are_versions_in_order(corpus: Path) -> None:
 # --- fingerprints -----------------------------------------------------------------------------
 
 
-def fingerprint_of(files: Connector) -> str:
+def fingerprint_of(files: Whole) -> str:
     (item,) = files.list().items
     return item.fingerprint
 
