@@ -99,6 +99,33 @@ class Artifacts:
         except FileNotFoundError as error:
             raise self._missing(path) from error
 
+    def read_content(self, path: str) -> bytes:
+        """Return what is in the file at ``path``, decompressed where it is compressed.
+
+        Raises:
+            FatalError: ``artifact_missing`` or ``artifact_damaged``.
+        """
+        data = self.read_bytes(path)
+        if not _is_zst(path):
+            return data
+        try:
+            return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        except zstandard.ZstdError as error:
+            raise self._damaged(path, error) from error
+
+    def write_content(self, path: str, content: bytes) -> str:
+        """Write what :meth:`read_content` returns."""
+        data = _compressor().compress(content) if _is_zst(path) else content
+        return self.write_bytes(path, data)
+
+    def remove(self, path: str) -> bool:
+        """Remove the file at ``path`` for good and return whether it was there."""
+        return self._storage.remove(_checked(path))
+
+    def remove_unfinished(self) -> int:
+        """Remove what was never wholly written; return how many files. Nobody may be writing."""
+        return self._storage.remove_unfinished()
+
     def exists(self, path: str) -> bool:
         """Return whether there is a file at ``path``."""
         return self._storage.size(_checked(path)) is not None

@@ -107,6 +107,10 @@ class VectorIndex:
         if self._lock is not None:
             self._lock.release()
 
+    def raw(self) -> tuple[QdrantClient, str]:
+        """Return the client and what the index is called, for what spans collections."""
+        return self._client, self._where
+
     def __enter__(self) -> Self:
         return self
 

@@ -160,6 +160,24 @@ class Storage:
                 self._fs.rm_file(partial)
             raise
 
+    def remove(self, path: str) -> bool:
+        """Remove ``path`` and return whether it was there; gone from a local disk for good."""
+        with self._explained(f"remove {path}"):
+            try:
+                self._fs.rm_file(self._full(path))
+            except FileNotFoundError:
+                return False
+            if self.folder is not None:
+                _sync_folder((self.folder / path).parent)
+        return True
+
+    def remove_unfinished(self) -> int:
+        """Remove the files that were never finished, and return how many. Nobody may be writing."""
+        self._fs.invalidate_cache()
+        with self._explained("list unfinished files"):
+            found = self._fs.find(self._full(_PARTIAL))
+        return sum(self.remove(path.removeprefix(self._root).lstrip("/")) for path in found)
+
     def _full(self, path: str) -> str:
         return f"{self._root}/{path}"
 

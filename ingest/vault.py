@@ -59,6 +59,14 @@ class Vault:
         self._check(sha256, sha256_bytes(data))
         return data
 
+    def erase(self, sha256: str) -> bool:
+        """Remove the bytes for good and return whether they were there."""
+        return self._storage.remove(_path(sha256))
+
+    def erase_unfinished(self) -> int:
+        """Remove what was never wholly written; return how many files. Nobody may be writing."""
+        return self._storage.remove_unfinished()
+
     def __contains__(self, sha256: object) -> bool:
         if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
             return False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, text
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, case, delete, func, select, text
+from sqlalchemy.orm import Session, aliased
 
 from ingest.catalog.models import (
     AliasRow,
@@ -49,10 +49,16 @@ class Known:
     uris: frozenset[str]
     sha256s: frozenset[str]
     """Of the bytes of all versions and items."""
-    containers: frozenset[tuple[str, str]]
-    """Source and key of the listed items that members among them lie in."""
     rows: int
     """Rows of all tables."""
+
+
+@dataclass(frozen=True, order=True)
+class Container:
+    """A listed item with files inside."""
+
+    source_key: str
+    doc_id: str
 
 
 class Traces(Transactions):
@@ -94,22 +100,57 @@ class Traces(Transactions):
                     found |= set(session.scalars(query))
         return found - set(doc_ids)
 
-    def containers_of(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-        """Return the document of each of these listed items, as far as they are known."""
-        found = {}
+    def containers_of(self, doc_ids: Collection[str]) -> dict[str, Container]:
+        """Return the listed item that each of these documents lies in, of those that do."""
+        found: dict[str, Container] = {}
+        outer = aliased(ItemRow)
+        same = and_(outer.source_id == ItemRow.source_id, outer.source_key == ItemRow.container_key)
         with self._reading() as session:
-            for source_id, key in keys:
-                row = session.get(ItemRow, (source_id, key))
-                if row is not None:
-                    found[source_id, key] = row.doc_id
+            for batch in batches(sorted(doc_ids)):
+                query = (
+                    select(ItemRow.doc_id, outer.source_key, outer.doc_id)
+                    .join(outer, same)
+                    .where(ItemRow.doc_id.in_(batch))
+                )
+                for doc_id, key, container in session.execute(query):
+                    found[doc_id] = Container(key, container)
         return found
+
+    def has_refused_members(self) -> bool:
+        """Tell whether a file inside a document waits in quarantine, or to be worked on."""
+        query = select(ItemRow.source_key).where(
+            ItemRow.container_key.is_not(None), ItemRow.state.in_(("found", "quarantined"))
+        )
+        with self._reading() as session:
+            return session.scalar(query.limit(1)) is not None
+
+    def unknown(self, doc_ids: Collection[str]) -> set[str]:
+        """Return which of these documents no row names."""
+        unknown = set(doc_ids)
+        with self._reading() as session:
+            for batch in batches(sorted(doc_ids)):
+                for table in _OF_DOCUMENTS:
+                    query = select(_doc_id(table)).where(_doc_id(table).in_(batch))
+                    unknown -= set(session.scalars(query.distinct()))
+        return unknown
+
+    def gone_documents(self, source_id: str) -> set[str]:
+        """Return the source's documents whose every item is gone."""
+        gone = case((ItemRow.state == "gone", 0), else_=1)
+        query = (
+            select(ItemRow.doc_id)
+            .where(ItemRow.source_id == source_id)
+            .group_by(ItemRow.doc_id)
+            .having(func.sum(gone) == 0)
+        )
+        with self._reading() as session:
+            return set(session.scalars(query))
 
     def known_of(self, doc_ids: Collection[str]) -> Known:
         """Return the names and hashes that the catalogue holds of these documents."""
         keys: set[tuple[str, str]] = set()
         uris: set[str] = set()
         sha256s: set[str] = set()
-        containers: set[tuple[str, str]] = set()
         rows = 0
         with self._reading() as session:
             for batch in batches(sorted(doc_ids)):
@@ -122,8 +163,6 @@ class Traces(Transactions):
                 for item in session.scalars(_of(ItemRow, batch)):
                     keys.add((item.source_id, item.source_key))
                     sha256s |= {item.doc_sha256} if item.doc_sha256 else set()
-                    if item.container_key is not None:
-                        containers.add((item.source_id, item.container_key))
                 for version in session.scalars(_of(VersionRow, batch)):
                     keys.add((sources[version.doc_id], version.source_key))
                     uris.add(version.source_uri)
@@ -133,9 +172,7 @@ class Traces(Transactions):
                 for table in _OF_DOCUMENTS:
                     count = select(func.count()).select_from(table)
                     rows += session.scalar(count.where(_doc_id(table).in_(batch))) or 0
-        return Known(
-            frozenset(keys), frozenset(uris), frozenset(sha256s), frozenset(containers), rows
-        )
+        return Known(frozenset(keys), frozenset(uris), frozenset(sha256s), rows)
 
     def alias_ids(self, doc_ids: Collection[str]) -> set[str]:
         """Return the ids that these documents would have under the other keys they are known by."""
@@ -201,12 +238,12 @@ class Traces(Transactions):
                     )
                     change(session, statement)
             for entry in session.scalars(select(QuarantineRow)):
-                entry.message = cleaned(entry.message)
+                entry.message = cleaned({"message": entry.message})["message"]
                 entry.evidence = cleaned(entry.evidence)
             for run in session.scalars(select(RunRow).where(RunRow.ledger.is_not(None))):
                 run.ledger = cleaned(run.ledger)
             for source in session.scalars(select(SourceRow).where(SourceRow.error.is_not(None))):
-                source.error = cleaned(source.error)
+                source.error = cleaned({"error": source.error})["error"]
 
     def rows_of(self, doc_ids: Collection[str]) -> int:
         """Return how many rows name one of these documents, but for those of the erasures."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -75,6 +75,16 @@ class FolderCache:
         except OSError as error:
             self._warn("written", error)
 
+    def entries(self) -> Iterator[tuple[str, bytes | None]]:
+        """Yield every key with what is kept under it; None where that is damaged."""
+        for path in sorted(self._folder.glob("??/*.zst")):
+            try:
+                yield path.stem, _unpack(path.read_bytes())
+            except FileNotFoundError:
+                continue
+            except (zstandard.ZstdError, ValueError):
+                yield path.stem, None
+
     def remove(self, keys: Iterable[str]) -> int:
         """Remove the entries of ``keys`` and return how many there were.
 
@@ -88,6 +98,17 @@ class FolderCache:
                 self._path(key).unlink()
                 removed += 1
         return removed
+
+    def remove_unfinished(self) -> int:
+        """Remove what was never wholly written, and return how many files. Nobody may be writing.
+
+        Raises:
+            OSError: a file cannot be removed.
+        """
+        unfinished = list(self._folder.glob("??/.*"))
+        for path in unfinished:
+            path.unlink(missing_ok=True)
+        return len(unfinished)
 
     def _path(self, key: str) -> Path:
         if not _KEY.fullmatch(key):

@@ -123,9 +123,12 @@ class Reader:
 def _settings(pipeline: Pipeline) -> ExtractionSettings:
     """Return how documents are read here: with the cache in the home folder if none is set."""
     settings = pipeline.settings.extraction
-    if settings.ocr_cache is not None:
-        return settings
-    return settings.model_copy(update={"ocr_cache": pipeline.home / "cache" / "ocr"})
+    return settings.model_copy(update={"ocr_cache": ocr_cache_folder(pipeline)})
+
+
+def ocr_cache_folder(pipeline: Pipeline) -> Path:
+    """Return where the words of images are kept that were read before."""
+    return pipeline.settings.extraction.ocr_cache or pipeline.home / "cache" / "ocr"
 
 
 def extraction_path(pipeline: Pipeline, item: FetchedItem) -> str:

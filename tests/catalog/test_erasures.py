@@ -154,10 +154,23 @@ def test_members_are_inside_their_container(catalog: Catalog, helper: Any) -> No
     )
     assert catalog.inside({"doc-1"}) == {"doc-2", "doc-3"}
     assert catalog.inside({"doc-2"}) == set()
-    assert catalog.known_of({"doc-2"}).containers == {("contracts", "mail.eml")}
-    assert catalog.containers_of([("contracts", "mail.eml")]) == {
-        ("contracts", "mail.eml"): "doc-1"
+    found = catalog.containers_of({"doc-1", "doc-2"})
+    assert {doc_id: (one.source_key, one.doc_id) for doc_id, one in found.items()} == {
+        "doc-2": ("mail.eml", "doc-1")
     }
+    assert catalog.has_refused_members()
+    assert catalog.unknown({"doc-1", "doc-3", "doc-4"}) == {"doc-4"}
+
+
+def test_a_document_is_gone_with_the_last_of_its_items(catalog: Catalog, helper: Any) -> None:
+    helper.register("doc-1")
+    helper.published("one.pdf", "a", doc_id="doc-1")
+    helper.published("two.pdf", "b", doc_id="doc-1")
+    catalog.mark_gone("contracts", ["one.pdf"])
+    assert catalog.gone_documents("contracts") == set()
+    catalog.mark_gone("contracts", ["two.pdf"])
+    assert catalog.gone_documents("contracts") == {"doc-1"}
+    assert catalog.gone_documents("elsewhere") == set()
 
 
 def test_a_run_is_open_until_it_or_a_later_one_has_ended(catalog: Catalog, clock: Any) -> None:

@@ -105,6 +105,23 @@ def test_removed_is_removed(cache: FolderCache) -> None:
     assert cache.get(OTHER) == DATA
 
 
+def test_every_entry_is_listed_and_damaged_ones_say_so(cache: FolderCache, tmp_path: Path) -> None:
+    assert list(cache.entries()) == []
+    cache.put(KEY, DATA)
+    cache.put(OTHER, DATA)
+    entry(tmp_path, OTHER).write_bytes(entry(tmp_path, OTHER).read_bytes()[:-9])
+    assert list(cache.entries()) == [(KEY, DATA), (OTHER, None)]
+
+
+def test_what_a_killed_process_left_is_removed(cache: FolderCache, tmp_path: Path) -> None:
+    cache.put(KEY, DATA)
+    left = entry(tmp_path).with_name(".tmpk3jx")
+    left.write_bytes(DATA)
+    assert cache.remove_unfinished() == 1
+    assert not left.exists()
+    assert cache.get(KEY) == DATA
+
+
 def test_what_cannot_be_removed_is_an_error(cache: FolderCache, tmp_path: Path) -> None:
     entry(tmp_path).mkdir(parents=True)
     with pytest.raises(OSError, match=KEY):
