@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from schemas.base import Model, UtcDatetime
+from schemas.document import ExtractionWarning
 from schemas.licence import Confidentiality, Identifier, Terms
 
 SourceKind = Literal["report", "crm", "news", "contract"]
@@ -149,6 +150,7 @@ class FeedSource(WebSourceBase):
     keeps the URL."""
     follow_links: bool = True
     """Fetch the linked article; otherwise the entry's own content is the document."""
+    delay_seconds: Annotated[float, Field(ge=0)] = 1.0
     retire_unlisted: bool = False
     """False, because an article that scrolled off its feed has not been withdrawn."""
 
@@ -235,6 +237,9 @@ class Item(Model):
     options: dict[str, Any] = Field(default_factory=dict)
     """What the extractor needs beyond the bytes, such as the text columns of a CRM record, or the
     languages of scans."""
+    warnings: tuple[ExtractionWarning, ...] = ()
+    """What listing it found, such as a date that cannot be read; shown with what reading it
+    finds."""
 
     @model_validator(mode="after")
     def _confidential_items_name_their_client(self) -> Item:

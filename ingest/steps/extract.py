@@ -143,5 +143,5 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
         title=title,
         effective_from=record.effective_from,
         effective_is_receipt=record.effective_is_receipt,
-        warnings=reading.warnings,
+        warnings=(*item.warnings, *reading.warnings),
     )
