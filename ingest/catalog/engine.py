@@ -89,6 +89,8 @@ def _prepare_sqlite(connection: sqlite3.Connection, _entry: ConnectionPoolEntry)
     # before it may be out of date. With None it leaves BEGIN to _begin_sqlite.
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys = ON")
+    # What is deleted is written over; without it, it stays readable in the file.
+    connection.execute("PRAGMA secure_delete = ON")
     # Asking first avoids the lock that switching takes: the mode is kept in the file.
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -29,6 +29,8 @@ from schemas.identity import document_id, member_key
 BaseT = TypeVar("BaseT", bound=Base)
 
 _LOCK_SECONDS = 60
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
+"""Gives whether it was hindered, and two counts (https://sqlite.org/pragma.html)."""
 _OF_DOCUMENTS: tuple[type[Base], ...] = (
     IntervalRow,
     AliasRow,
@@ -256,15 +258,23 @@ class Traces(Transactions):
             RetriableError: ``catalog_locked`` while another process keeps a table in use.
         """
         if self.engine.dialect.name == "sqlite":
-            self._compact_sqlite()
-            return
-        tables: tuple[type[Base], ...] = (
-            *_OF_DOCUMENTS,
-            EmbeddingRow,
-            ErasureRow,
-            RunRow,
-            SourceRow,
-        )
+            self._sqlite("VACUUM")
+            self._sqlite(_EMPTY_LOG)
+        else:
+            self._vacuum((*_OF_DOCUMENTS, EmbeddingRow, ErasureRow, RunRow, SourceRow))
+
+    def compact_erasures(self) -> None:
+        """Write anew what held the ids of an erasure's passages until it was finished.
+
+        Raises:
+            RetriableError: ``catalog_locked`` while another process keeps the table in use.
+        """
+        if self.engine.dialect.name == "sqlite":
+            self._sqlite(_EMPTY_LOG)
+        else:
+            self._vacuum((ErasureRow,))
+
+    def _vacuum(self, tables: Iterable[type[Base]]) -> None:
         with self._explained(), self.engine.connect() as connection:
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
             connection.execute(text(f"SET lock_timeout = '{_LOCK_SECONDS}s'"))
@@ -275,19 +285,16 @@ class Traces(Transactions):
             finally:
                 connection.execute(text("RESET lock_timeout"))
 
-    def _compact_sqlite(self) -> None:
-        # Not through SQLAlchemy, which begins a transaction; VACUUM needs to be outside of one.
+    def _sqlite(self, statement: str) -> None:
+        # Not through SQLAlchemy, which begins a transaction; these have to be outside of one.
         connection = self.engine.raw_connection()
         try:
-            cursor = connection.cursor()
-            cursor.execute("VACUUM")
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            ((busy, *_),) = cursor.fetchall()
+            found = connection.cursor().execute(statement).fetchall()
         except sqlite3.OperationalError as error:
             raise locked(self._address, str(error)) from error
         finally:
             connection.close()
-        if busy:
+        if found and found[0][0]:
             raise locked(self._address, "its log is being read")
 
 

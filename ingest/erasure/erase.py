@@ -8,6 +8,7 @@ all that is found through them. Every step may be done twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ingest.catalog.records import ErasureKind, ErasureRecord
@@ -159,6 +160,8 @@ def _go_on(pipeline: Pipeline, record: ErasureRecord) -> Receipt:
     pipeline.catalog.finish_erasure(
         record.id, receipt.model_dump(mode="json", round_trip=True), finished_at
     )
+    with suppress(RetriableError):  # ids of passages that are no more; the next erasure does it too
+        pipeline.catalog.compact_erasures()
     return receipt
 
 
