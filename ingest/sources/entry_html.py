@@ -1,21 +1,39 @@
-"""A feed's entry as text: its title without markup, and its own content as a page."""
+"""A feed's entry as text: its title without markup, its own content as a page, and what it says."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
 from html.parser import HTMLParser
-from typing import Any
+
+from ingest.sources.links import without_tracking
+
+_UNSEEN = frozenset({"script", "style"})
 
 
 class _Text(HTMLParser):
+    """Gathers the text between tags, and where links lead."""
+
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.parts: list[str] = []
+        self.links: list[str] = []
+        self._unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note where a link leads."""
+        self._unseen += tag in _UNSEEN
+        if tag == "a":
+            self.links += [value for name, value in attrs if name == "href" and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        """Come back to what is seen."""
+        if tag in _UNSEEN and self._unseen:
+            self._unseen -= 1
 
     def handle_data(self, data: str) -> None:
         """Keep the text between tags."""
-        self.parts.append(data)
+        if not self._unseen:
+            self.parts.append(data)
 
 
 def clean(text: object) -> str:
@@ -26,37 +44,49 @@ def clean(text: object) -> str:
     return str(text or "").encode("utf-8", "replace").decode().replace("\0", "")
 
 
-def plain_title(entry: Mapping[str, Any]) -> str | None:
-    """Return the entry's title on one line, without markup; None if it has none."""
-    detail = entry.get("title_detail") or {}
-    title = clean(entry.get("title"))
-    if detail.get("type") != "text/plain":
-        parser = _Text()
-        parser.feed(title)
-        parser.close()
-        title = "".join(parser.parts)
-    return " ".join(title.split()) or None
+def one_line(text: str) -> str:
+    """Return ``text`` with each run of white space as one space."""
+    return " ".join(text.split())
 
 
-def entry_content(entry: Mapping[str, Any]) -> str:
-    """Return the entry's content as HTML, or its summary if it has no content."""
-    parts = entry.get("content") or [entry.get("summary_detail") or {}]
-    return "\n".join(_as_html(part) for part in parts)
+def plain_text(markup: str) -> str:
+    """Return the text of a piece of HTML on one line."""
+    return one_line("".join(_read(markup).parts))
 
 
-def entry_page(title: str | None, content: str) -> bytes:
+def gist(markup: str) -> str:
+    """Return what a piece of HTML says: its text, and where its links lead.
+
+    White space, markup, pictures and parameters that follow a reader are not in it: they change
+    while the entry says the same.
+    """
+    read = _read(markup)
+    links = (without_tracking(link.strip()) for link in read.links)
+    return "\n".join([one_line(" ".join(read.parts)), *links])
+
+
+def paragraphs(text: str) -> str:
+    """Return plain text as HTML, one paragraph for each run of lines."""
+    pieces = (one_line(paragraph) for paragraph in text.split("\n\n"))
+    return "\n".join(f"<p>{html.escape(piece, quote=False)}</p>" for piece in pieces if piece)
+
+
+def entry_page(title: str | None, author: str, content: str) -> bytes:
     """Wrap an entry's own content as a page; the same entry always gives the same bytes."""
     name = html.escape(title or "", quote=False)
     heading = f"<h1>{name}</h1>\n" if name else ""
+    by = f'<meta name="author" content="{html.escape(author)}">' if author else ""
     return (
-        f'<!DOCTYPE html>\n<html>\n<head><meta charset="utf-8"><title>{name}</title></head>\n'
+        f'<!DOCTYPE html>\n<html>\n<head><meta charset="utf-8"><title>{name}</title>{by}</head>\n'
         f"<body><article>\n{heading}{content}\n</article></body>\n</html>\n"
     ).encode()
 
 
-def _as_html(part: Mapping[str, Any]) -> str:
-    value = clean(part.get("value"))
-    if part.get("type") != "text/plain":
-        return value
-    paragraphs = (" ".join(paragraph.split()) for paragraph in value.split("\n\n"))
-    return "\n".join(f"<p>{html.escape(text, quote=False)}</p>" for text in paragraphs if text)
+def _read(markup: str) -> _Text:
+    parser = _Text()
+    try:
+        parser.feed(markup)
+        parser.close()
+    except AssertionError:  # the standard library's answer to a damaged "<!["
+        parser.parts = [markup]
+    return parser

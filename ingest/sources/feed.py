@@ -1,55 +1,54 @@
-"""RSS and Atom feeds, with the article pages that their entries link to."""
+"""RSS, Atom and JSON feeds, with the article pages that their entries link to."""
 
 from __future__ import annotations
 
-import io
 import mimetypes
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
-from urllib.parse import quote, unquote, urljoin, urlsplit
-from xml.sax import SAXException, SAXParseException
-
-import feedparser  # type: ignore[import-untyped]  # feedparser ships no types
+from urllib.parse import quote, unquote, urlsplit
 
 from ingest.configuration import Configuration
 from ingest.errors import ConfigurationError, ItemError
 from ingest.sources.base import Fetched, fingerprint, options_of
 from ingest.sources.credentials import CredentialLookup
-from ingest.sources.dates import feed_date
-from ingest.sources.entry_html import clean, entry_content, entry_page, plain_title
+from ingest.sources.enclosures import is_document, is_picture
+from ingest.sources.entry_html import entry_page
+from ingest.sources.feed_entries import (
+    Enclosure,
+    Feed,
+    KeyedEntry,
+    enclosure_state,
+    keyed,
+)
+from ingest.sources.json_feed import is_json_feed, read_json_feed
+from ingest.sources.links import absolute, is_web, without_tracking
 from ingest.sources.location import Location, listing, passing, too_large, unavailable
 from ingest.sources.mirror import Mirror
 from ingest.sources.web import WebPage, WebReader, refused
-from schemas.base import sha256_text
-from schemas.identity import encode_parts
+from ingest.sources.xml_feed import read_xml_feed
+from schemas.document import ExtractionWarning
 from schemas.source import FeedSource, Item, ListingEntry, ListingProblem
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
 # The built-in table alone, so that a machine's /etc/mime.types changes no fingerprint.
 _PAGE_TYPES = mimetypes.MimeTypes()
+_SHOWN = 100
+"""Characters of a text from the feed that a warning repeats."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    key: str
-    state: str
-    title: str | None
-    link: str | None
-    date: datetime | None
-    content: str
+class _Target:
+    """Where an item's bytes are."""
+
+    fetch_uri: str
+    media_type: str | None
 
 
 class FeedConnector:
-    """Lists a feed's entries; each is an item.
+    """Lists a feed's entries; each is an item, and so is each document enclosed with one.
 
-    An entry goes by its guid or id, else by its link, else by a hash of title and date. Different
-    entries of one key are versions of one document, the oldest under the key itself, each later
-    one under the key, "#" and the start of its hash. Its state is the SHA-256 of what the feed
-    says; a linked page that changes while its entry doesn't is not fetched again.
+    See `ingest.sources.feed_entries.keyed` for keys and states. A linked page that changes while
+    its entry doesn't is not fetched again.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class FeedConnector:
         self._file: Location | None = None
         self._address = source.address
         own_folder: Path | None = None
-        if not _is_web(source.address):
+        if not is_web(source.address):
             self._file = Location(source.address, configuration.base)
             self._address = self._file.uri(self._file.path)
             own_folder = Path(self._file.path).parent
@@ -76,7 +75,7 @@ class FeedConnector:
             max_bytes=source.max_item_bytes,
             own_host=urlsplit(source.address).hostname if self._file is None else None,
         )
-        self._entries: dict[str, _Entry] | None = None
+        self._entries: dict[str, KeyedEntry] | None = None
 
     def list(self) -> Iterator[ListingEntry]:
         """Yield the feed's entries as they are now; see Connector.
@@ -85,24 +84,21 @@ class FeedConnector:
         ``feed_malformed`` beside its entries.
         """
         page = self._read()
-        parsed = _parse(page)
-        fault = _xml_fault(parsed)
-        if not parsed["entries"] and (fault or not parsed.get("version")):
-            raise _unreadable(page.url, f" ({fault})" if fault else "")
-        entries = [self._entry(entry, page.url) for entry in parsed["entries"]]
-        self._entries = dict(_keyed(entries))
-        for key, entry in self._entries.items():
-            yield self._item(key, entry)
-        if fault:
-            yield ListingProblem(
-                source_key=self._source.address,
-                code="feed_malformed",
-                message=f"{self._source.address}: the feed is no well-formed XML ({fault}). "
-                f"{len(entries)} entries were read; others may be missing or cut. Have it mended.",
-            )
+        feed = read_json_feed(page) if is_json_feed(page) else read_xml_feed(page)
+        entries = tuple(keyed(feed.entries))
+        self._entries = {one.key: one for one in entries}
+        enclosed: dict[str, Item] = {}
+        for one in entries:
+            yield self._item(one, page.url, feed)
+            for enclosure in one.entry.enclosures:
+                if (item := self._enclosed(one, enclosure, page.url)) is not None:
+                    # Of versions with one enclosure, the newest tells its state.
+                    enclosed[item.source_key] = item
+        yield from (item for key, item in enclosed.items() if key not in self._entries)
+        yield from self._problems(feed)
 
     def fetch(self, item: Item) -> Fetched:
-        """Return the article, or the entry's own content; see Connector."""
+        """Return the article, the enclosure or the entry's own content; see Connector."""
         if item.fetch_uri.startswith(self._entry_address("")):
             return self._own_content(item)
         if item.fetch_uri.startswith("file:"):
@@ -126,55 +122,106 @@ class FeedConnector:
             code = "source_missing" if error.code == "item_unavailable" else error.code
             raise ConfigurationError(code, f"The feed cannot be had: {error}") from error
 
-    def _entry(self, entry: dict[str, Any], base: str) -> _Entry:
-        guid = clean(entry.get("id")).strip()
-        link = clean(entry.get("link")).strip()
-        if link == guid and entry.get("guidislink") and not _is_web(guid):
-            # RSS 2.0 takes a guid for an address unless it says otherwise, which many forget.
-            link = ""
-        # Read past feedparser, which gives "updated" the value of "published" where it is missing.
-        published = clean(dict.get(entry, "published"))
-        updated = clean(dict.get(entry, "updated"))
-        title = clean(entry.get("title"))
-        content = entry_content(entry)
-        key = guid or link
-        return _Entry(
-            key=key or f"sha256:{sha256_text(encode_parts(title, published))}",
-            state=sha256_text(
-                encode_parts(title, link, published, updated, clean(entry.get("summary")), content)
+    def _problems(self, feed: Feed) -> Iterator[ListingProblem]:
+        address = self._source.address
+        for number, problem in enumerate(feed.entry_problems, start=1):
+            yield ListingProblem(
+                source_key=f"{address}#problem={number}",
+                code="entry_malformed",
+                message=f"{address}: {problem}, so it was left out. Have the feed mended.",
+            )
+        if feed.fault:
+            yield ListingProblem(
+                source_key=address,
+                code="feed_malformed",
+                message=f"{address}: the feed is no well-formed XML ({feed.fault}). "
+                f"{len(feed.entries)} entries were read; others may be missing or cut. Have it "
+                "mended.",
+            )
+
+    def _item(self, one: KeyedEntry, base: str, feed: Feed) -> Item:
+        entry = one.entry
+        own_address = self._entry_address(one.key)
+        link = absolute(base, entry.link) if entry.link else None
+        target = _Target(own_address, "text/html")
+        if link and self._source.follow_links:
+            target = self._target(link)
+        return self._described(
+            Item(
+                source_id=self._source.id,
+                source_key=one.key,
+                document_key=one.document_key,
+                uri=without_tracking(link) if link else own_address,
+                fetch_uri=target.fetch_uri,
+                fingerprint="",
+                media_type=target.media_type,
+                title=entry.title or None,
+                effective_from=entry.date,
+                licence_id=self._source.licence,
+                confidentiality=self._source.access.confidentiality,
+                client_id=self._source.access.client_id,
+                options=options_of(self._source),
+                warnings=tuple(self._warnings(one, feed)),
             ),
-            title=plain_title(entry),
-            link=_absolute(base, link) if link else None,
-            date=feed_date(published or updated),
-            content=content,
+            one.state,
         )
 
-    def _item(self, key: str, entry: _Entry) -> Item:
-        source = self._source
-        own_address = self._entry_address(key)
-        fetch_uri = own_address
-        media_type: str | None = "text/html"
-        if entry.link and source.follow_links:
-            copy = self._mirror.uri(entry.link)
-            fetch_uri = copy or entry.link
-            media_type = _PAGE_TYPES.guess_type(copy)[0] or "text/html" if copy else None
-        item = Item(
-            source_id=source.id,
-            source_key=key,
-            document_key=entry.key,
-            uri=entry.link or own_address,
-            fetch_uri=fetch_uri,
-            fingerprint="",
-            media_type=media_type,
-            title=entry.title,
-            effective_from=entry.date,
-            licence_id=source.licence,
-            confidentiality=source.access.confidentiality,
-            client_id=source.access.client_id,
-            options=options_of(source),
+    def _enclosed(self, one: KeyedEntry, enclosure: Enclosure, base: str) -> Item | None:
+        """Return an enclosed document as an item; None for what is none, or is the article."""
+        if not self._source.follow_links or not is_document(enclosure):
+            return None
+        address = absolute(base, enclosure.url)
+        if one.entry.link and address == absolute(base, one.entry.link):
+            return None
+        key = f"{one.document_key}#enclosure={without_tracking(enclosure.url)}"
+        target = self._target(address)
+        return self._described(
+            Item(
+                source_id=self._source.id,
+                source_key=key,
+                document_key=key,
+                uri=without_tracking(address),
+                fetch_uri=target.fetch_uri,
+                fingerprint="",
+                media_type=target.media_type or enclosure.media_type or None,
+                title=enclosure.title or one.entry.title or None,
+                effective_from=one.entry.date,
+                licence_id=self._source.licence,
+                confidentiality=self._source.access.confidentiality,
+                client_id=self._source.access.client_id,
+                options=options_of(self._source),
+                warnings=tuple(_date_warning(one)),
+            ),
+            enclosure_state(one, enclosure),
         )
-        mark = fingerprint(entry.state, item, self._licence)
-        return item.model_copy(update={"fingerprint": mark})
+
+    def _described(self, item: Item, state: str) -> Item:
+        return item.model_copy(update={"fingerprint": fingerprint(state, item, self._licence)})
+
+    def _target(self, address: str) -> _Target:
+        copy = self._mirror.uri(address)
+        if copy is None:
+            return _Target(address, None)
+        return _Target(copy, _PAGE_TYPES.guess_type(copy)[0] or "text/html")
+
+    def _warnings(self, one: KeyedEntry, feed: Feed) -> Iterator[ExtractionWarning]:
+        yield from _date_warning(one)
+        if feed.encoding_note:
+            yield ExtractionWarning(code="feed_encoding_unsure", message=feed.encoding_note)
+        for flaw in one.entry.flaws:
+            yield ExtractionWarning(
+                code="entry_field_unreadable", message=f"In the feed, the entry's {flaw}."
+            )
+        for enclosure in one.entry.enclosures:
+            if not is_picture(enclosure) and not (
+                self._source.follow_links and is_document(enclosure)
+            ):
+                kind = enclosure.media_type or "of an unknown kind"
+                yield ExtractionWarning(
+                    code="enclosure_not_read",
+                    message=f"The entry comes with {enclosure.url[:_SHOWN]} ({kind[:_SHOWN]}), "
+                    "which is not read.",
+                )
 
     def _entry_address(self, key: str) -> str:
         return f"{self._address}#entry={quote(key, safe='')}"
@@ -184,11 +231,13 @@ class FeedConnector:
             with passing():
                 for _ in self.list():
                     pass
-        entry = (self._entries or {}).get(item.source_key)
-        if entry is None:
+        one = (self._entries or {}).get(item.source_key)
+        if one is None:
             raise unavailable(item.source_key, "the feed no longer has this entry")
-        mark = fingerprint(entry.state, item, self._licence)
-        return Fetched(entry_page(entry.title, entry.content), "text/html", mark)
+        mark = fingerprint(one.state, item, self._licence)
+        entry = one.entry
+        page = entry_page(entry.title or None, entry.author, entry.content)
+        return Fetched(page, "text/html", mark)
 
     def _read_mirrored(self, item: Item) -> bytes:
         path = Path(unquote(urlsplit(item.fetch_uri).path))
@@ -203,54 +252,11 @@ class FeedConnector:
             raise unavailable(item.source_key, error) from error
 
 
-def _parse(page: WebPage) -> Mapping[str, Any]:
-    # Without "content-location", feedparser leaves relative addresses as they are. With it, it also
-    # resolves guids that aren't addresses at all, and mangles the address of a file.
-    headers = {"content-type": page.content_type} if page.content_type else {}
-    try:
-        # As a stream: feedparser would take a short text for a file name or an address.
-        return cast(
-            Mapping[str, Any],
-            feedparser.parse(io.BytesIO(page.data), response_headers=headers),
+def _date_warning(one: KeyedEntry) -> Iterator[ExtractionWarning]:
+    text = one.entry.date_text
+    if text and one.entry.date is None:
+        yield ExtractionWarning(
+            code="date_unreadable",
+            message=f"The feed gives the date {text[:_SHOWN]!r}, which names no certain instant, "
+            "so the day of receipt stands in for it.",
         )
-    except Exception as error:
-        # Of damaged feeds, feedparser 6.0.14 raises on a few in a hundred: a character reference
-        # past the last code point, an end tag without its start, an encoding's name in bytes.
-        raise _unreadable(page.url, f" ({type(error).__name__}: {error})") from error
-
-
-def _unreadable(address: str, reason: str) -> ConfigurationError:
-    return ConfigurationError(
-        "feed_unreadable",
-        f"{address}: it is no RSS or Atom feed{reason}. Correct the address, or have the feed "
-        "mended.",
-    )
-
-
-def _xml_fault(parsed: Mapping[str, Any]) -> str | None:
-    """Return where and why the strict parser gave up, if it did."""
-    error = parsed.get("bozo_exception")
-    if isinstance(error, SAXParseException):
-        return f"line {error.getLineNumber()}: {error.getMessage()}"
-    return str(error) if isinstance(error, SAXException) else None
-
-
-def _is_web(address: str) -> bool:
-    return address.lower().startswith(("http://", "https://"))
-
-
-def _absolute(base: str, link: str) -> str:
-    try:
-        return urljoin(base, link)
-    except ValueError:  # such as a "[" without its "]": the address is refused when it is fetched
-        return link
-
-
-def _keyed(entries: Iterable[_Entry]) -> Iterator[tuple[str, _Entry]]:
-    """Give each entry a key of its own; entries that are the same in all count once."""
-    by_key: dict[str, dict[str, _Entry]] = defaultdict(dict)
-    for entry in entries:
-        by_key[entry.key].setdefault(entry.state, entry)
-    for key, versions in by_key.items():
-        for number, entry in enumerate(sorted(versions.values(), key=lambda e: e.date or _NEVER)):
-            yield (f"{key}#{entry.state[:16]}" if number else key), entry
