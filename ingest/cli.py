@@ -6,22 +6,18 @@ gate stopped a batch, 6 something else went wrong.
 
 from __future__ import annotations
 
-import functools
-import json
 import logging
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from ingest.errors import ItemError, MunimentError
-from ingest.settings import Settings, load_settings
+from ingest.cli_common import Json, console, errors, print_json, reports_errors, settings_of
+from ingest.erasure.cli import forget_app
+from ingest.errors import ItemError
 from schemas.run import QuarantineState
 
 app = typer.Typer(
@@ -31,48 +27,17 @@ quarantine_app = typer.Typer(help="Look at what was refused, and decide.", no_ar
 config_app = typer.Typer(help="Check the configuration.", no_args_is_help=True)
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(config_app, name="config")
-forget_app = typer.Typer(help="Erase documents or a client, and keep receipts.")
 app.add_typer(forget_app, name="forget")
 
-# A log or a pipe has no width; the table needs about this much.
-_WIDTH = None if sys.stdout.isatty() else 132
-console = Console(width=_WIDTH)
-errors = Console(stderr=True, width=_WIDTH)
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 File = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A document.")
 ]
-
-P = ParamSpec("P")
 
 
 def main() -> None:
     """Run the command line."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     app()
-
-
-def reports_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Print an error the way the command prints, and exit with its status."""
-
-    @functools.wraps(command)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-        except MunimentError as error:
-            if kwargs.get("as_json"):
-                print_json({"error": {"code": error.code, "message": error.message}})
-            else:
-                errors.print(f"[bold red]{error.code}[/bold red]: {escape(error.message)}")
-            raise typer.Exit(error.exit_status) from error
-
-    return wrapped
-
-
-def print_json(value: Any) -> None:
-    """Print one JSON value on one line, as UTF-8."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
 
 @app.callback()
@@ -84,11 +49,6 @@ def common(
 ) -> None:
     """Take the settings from the environment (MUNIMENT_…); these options come before it."""
     context.obj = {"home": home, "sources_file": sources, "licences_file": licences}
-
-
-def settings_of(context: typer.Context) -> Settings:
-    """Return the settings for a command."""
-    return load_settings(**context.obj)
 
 
 @app.command()
@@ -297,95 +257,3 @@ def config_check(context: typer.Context, as_json: Json = False) -> None:
         print_json(found)
     else:
         views.print_configuration(console, found)
-
-
-@forget_app.callback(invoke_without_command=True)
-@reports_errors
-def forget(
-    context: typer.Context,
-    doc: Annotated[list[str] | None, typer.Option(help="A document's id; may be repeated.")] = None,
-    client: Annotated[str | None, typer.Option(help="All that is this client's.")] = None,
-    reason: Annotated[str, typer.Option(help="Why; it stands in the receipt.")] = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what there is.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Erase documents or a client from every place, for good, and print the receipt."""
-    from ingest.erasure import commands, views
-
-    if context.invoked_subcommand is not None:
-        return
-    if (client is None) == (not doc) or not reason:
-        raise typer.BadParameter("give --doc or --client, and --reason; or a command")
-    settings = settings_of(context)
-    if not yes or dry_run:
-        receipt = commands.forget(settings, doc or [], client, reason, dry_run=True)
-        if not as_json:
-            views.print_receipt(console, receipt)
-        elif dry_run:
-            print_json(receipt.model_dump(mode="json"))
-        else:
-            raise typer.BadParameter("with --json nobody is asked: add --yes or --dry-run")
-        if dry_run:
-            return
-        typer.confirm("Erase all of this for good?", abort=True)
-    receipt = commands.forget(settings, doc or [], client, reason, dry_run=False)
-    if as_json:
-        print_json(receipt.model_dump(mode="json"))
-    else:
-        views.print_receipt(console, receipt)
-
-
-@forget_app.command("list")
-@reports_errors
-def forget_list(context: typer.Context, as_json: Json = False) -> None:
-    """List what was erased, and what is under way."""
-    from ingest.erasure import commands, views
-
-    records = commands.erasures(settings_of(context))
-    if as_json:
-        print_json([record.model_dump(mode="json") for record in records])
-    else:
-        views.print_erasures(console, records)
-
-
-@forget_app.command("show")
-@reports_errors
-def forget_show(context: typer.Context, number: int, as_json: Json = False) -> None:
-    """Show the receipt of an erasure."""
-    from ingest.erasure import commands, views
-    from ingest.erasure.receipt import Receipt
-
-    record = commands.erasure(settings_of(context), number)
-    if as_json:
-        print_json(record.model_dump(mode="json"))
-    elif record.receipt is None:
-        views.print_erasures(console, [record])
-    else:
-        views.print_receipt(console, Receipt.model_validate(record.receipt))
-
-
-@forget_app.command("resume")
-@reports_errors
-def forget_resume(context: typer.Context, as_json: Json = False) -> None:
-    """Finish erasures that were begun and did not get to their end."""
-    from ingest.erasure import commands, views
-
-    receipts = commands.forget_resume(settings_of(context))
-    if as_json:
-        print_json([receipt.model_dump(mode="json") for receipt in receipts])
-    for receipt in receipts if not as_json else ():
-        views.print_receipt(console, receipt)
-
-
-@forget_app.command("lift")
-@reports_errors
-def forget_lift(context: typer.Context, number: int, as_json: Json = False) -> None:
-    """Let what was erased be pulled in again if its source lists it."""
-    from ingest.erasure import commands, views
-
-    record = commands.forget_lift(settings_of(context), number)
-    if as_json:
-        print_json(record.model_dump(mode="json"))
-    else:
-        views.print_erasures(console, [record])
