@@ -41,6 +41,10 @@ _LEAN = 0.15
 """How far italic letters lean out of the width they take, as a share of the font's size.
 
 MuPDF's boxes are as high as the ink and as wide as the space that a letter takes."""
+_OVERHANGING = frozenset("fjTVWYFPECK")
+"""Letters whose ink often reaches out of the width they take, at one side or the other…"""
+_OVERHANG = 0.08
+"""…by up to this share of the font's size."""
 _STRAIGHT = 0.94
 """Cosine of 20°."""
 _BY_GLYPH = re.compile("[\u00ad\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -112,6 +116,7 @@ def read_lines(page: pymupdf.TextPage, width: float, height: float) -> PageText:
     for start, stop, style in zip(starts, ends, styles, strict=True):
         if style.italics:
             _widen_italics(sides[:, start:stop], style)
+    _widen_overhanging(sides, texts, starts, ends, styles)
     boxes = _on_page(sides, width, height)
     if _UNTIDY.search(characters):
         texts = tuple(map(tidy, texts))
@@ -248,6 +253,39 @@ def _widen_italics(sides: Floats, style: _Style) -> None:
                 sides[axis, index] -= _LEAN * span["size"]
                 sides[axis + 2, index] += _LEAN * span["size"]
                 break
+
+
+def _widen_overhanging(
+    sides: Floats,
+    texts: Sequence[str],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    styles: Sequence[_Style],
+) -> None:
+    """Make the boxes of words that begin or end with a letter that reaches out of its width wider.
+
+    Args:
+        sides: x0, y0, x1 and y1, one row each.
+        texts: the words.
+        starts: numbers of the words that begin a line.
+        ends: numbers behind the words that end one.
+        styles: of the lines.
+    """
+    found = [
+        index
+        for index, text in enumerate(texts)
+        if text[-1] in _OVERHANGING or text[0] in _OVERHANGING
+    ]
+    if not found:
+        return
+    counts = np.subtract(ends, starts)
+    margins = np.repeat([_OVERHANG * style.size for style in styles], counts)[found]
+    across = np.repeat(
+        [abs(style.direction[0]) >= abs(style.direction[1]) for style in styles], counts
+    )[found]
+    shift = np.array((margins * across, margins * ~across))
+    sides[:2, found] -= shift
+    sides[2:, found] += shift
 
 
 def _on_page(sides: Floats, width: float, height: float) -> list[BoxTuple | None]:

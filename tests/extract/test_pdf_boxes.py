@@ -259,3 +259,21 @@ def test_scripts_of_all_directions_keep_their_invariants() -> None:
     for expected in ("finance", "合同条款第七条", "שלום", "½"):
         assert expected in extraction.text
     check_invariants(extraction)
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_letters_that_reach_out_of_their_width_are_whole_in_their_box(turn: int) -> None:
+    with pymupdf.open() as document:
+        page = document.new_page(width=300, height=540)
+        for number, word in enumerate(("of", "off", "fjord", "leaf", "VT")):
+            page.insert_text(
+                (150, 80 + 90 * number), word, fontsize=24, fontname="tiro", rotate=turn
+            )
+        data = bytes(document.tobytes())
+    extraction = read(data, "overhang.pdf")
+    assert len(extraction.words) == 5
+    ink = np.asarray(page_image(data, 288).convert("L")) < 160
+    for word in extraction.words:
+        x0, y0, x1, y1 = (round(side * 4) for side in word.box)
+        ink[max(0, y0 - 1) : y1 + 1, max(0, x0 - 1) : x1 + 1] = False
+    assert not ink.any()
