@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
+from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from ingest.sources.feed_entries import Enclosure
@@ -21,26 +22,31 @@ _FAMILIES = (
     "application/vnd.openxmlformats-officedocument.",
     "application/vnd.oasis.opendocument.",
 )
+_EXTENSIONS = frozenset(
+    {".pdf", ".rtf", ".epub", ".txt", ".md", ".csv", ".html", ".htm", ".xhtml", ".zip", ".eml"}
+    | {".msg", ".doc", ".xls", ".ppt", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp"}
+)
 _UNSAID = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/download"})
 
 
 def is_document(enclosure: Enclosure) -> bool:
     """Tell whether an enclosure is a document; sound, moving and still pictures are none."""
-    kind = _kind(enclosure)
+    kind = enclosure.media_type
+    if kind in _UNSAID:
+        return PurePosixPath(_path(enclosure)).suffix.lower() in _EXTENSIONS
     return kind in _DOCUMENTS or kind.startswith(_FAMILIES)
 
 
 def is_picture(enclosure: Enclosure) -> bool:
     """Tell whether an enclosure is a still picture, as blogs enclose one with each entry."""
-    return _kind(enclosure).startswith("image/")
+    kind = enclosure.media_type
+    if kind in _UNSAID:
+        kind = _TYPES.guess_type(_path(enclosure))[0] or ""
+    return kind.startswith("image/")
 
 
-def _kind(enclosure: Enclosure) -> str:
-    """Return the media type, by the name where the feed says nothing of use."""
-    if enclosure.media_type not in _UNSAID:
-        return enclosure.media_type
+def _path(enclosure: Enclosure) -> str:
     try:
-        path = unquote(urlsplit(enclosure.url).path)
-    except ValueError:
+        return unquote(urlsplit(enclosure.url).path)
+    except ValueError:  # such as a "[" without its "]"
         return ""
-    return _TYPES.guess_type(path)[0] or ""

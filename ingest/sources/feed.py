@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -32,16 +31,10 @@ from schemas.source import FeedSource, Item, ListingEntry, ListingProblem
 
 # The built-in table alone, so that a machine's /etc/mime.types changes no fingerprint.
 _PAGE_TYPES = mimetypes.MimeTypes()
+_OWN_TYPE: str | None = "text/html"
+"""Of an entry's own content."""
 _SHOWN = 100
 """Characters of a text from the feed that a warning repeats."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """Where an item's bytes are."""
-
-    fetch_uri: str
-    media_type: str | None
 
 
 class FeedConnector:
@@ -143,18 +136,18 @@ class FeedConnector:
         entry = one.entry
         own_address = self._entry_address(one.key)
         link = absolute(base, entry.link) if entry.link else None
-        target = _Target(own_address, "text/html")
+        fetch_uri, media_type = own_address, _OWN_TYPE
         if link and self._source.follow_links:
-            target = self._target(link)
+            fetch_uri, media_type = self._target(link)
         return self._described(
             Item(
                 source_id=self._source.id,
                 source_key=one.key,
                 document_key=one.document_key,
                 uri=without_tracking(link) if link else own_address,
-                fetch_uri=target.fetch_uri,
+                fetch_uri=fetch_uri,
                 fingerprint="",
-                media_type=target.media_type,
+                media_type=media_type,
                 title=entry.title or None,
                 effective_from=entry.date,
                 licence_id=self._source.licence,
@@ -174,16 +167,15 @@ class FeedConnector:
         if one.entry.link and address == absolute(base, one.entry.link):
             return None
         key = f"{one.document_key}#enclosure={without_tracking(enclosure.url)}"
-        target = self._target(address)
         return self._described(
             Item(
                 source_id=self._source.id,
                 source_key=key,
                 document_key=key,
                 uri=without_tracking(address),
-                fetch_uri=target.fetch_uri,
+                fetch_uri=self._mirror.uri(address) or address,
                 fingerprint="",
-                media_type=target.media_type or enclosure.media_type or None,
+                media_type=enclosure.media_type or None,
                 title=enclosure.title or one.entry.title or None,
                 effective_from=one.entry.date,
                 licence_id=self._source.licence,
@@ -198,11 +190,12 @@ class FeedConnector:
     def _described(self, item: Item, state: str) -> Item:
         return item.model_copy(update={"fingerprint": fingerprint(state, item, self._licence)})
 
-    def _target(self, address: str) -> _Target:
-        copy = self._mirror.uri(address)
+    def _target(self, link: str) -> tuple[str, str | None]:
+        """Return where an article's bytes are, and their media type as far as it is known."""
+        copy = self._mirror.uri(link)
         if copy is None:
-            return _Target(address, None)
-        return _Target(copy, _PAGE_TYPES.guess_type(copy)[0] or "text/html")
+            return link, None
+        return copy, _PAGE_TYPES.guess_type(copy)[0] or "text/html"
 
     def _warnings(self, one: KeyedEntry, feed: Feed) -> Iterator[ExtractionWarning]:
         yield from _date_warning(one)
@@ -237,7 +230,7 @@ class FeedConnector:
         mark = fingerprint(one.state, item, self._licence)
         entry = one.entry
         page = entry_page(entry.title or None, entry.author, entry.content)
-        return Fetched(page, "text/html", mark)
+        return Fetched(page, _OWN_TYPE, mark)
 
     def _read_mirrored(self, item: Item) -> bytes:
         path = Path(unquote(urlsplit(item.fetch_uri).path))

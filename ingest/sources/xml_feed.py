@@ -22,13 +22,14 @@ _LONGEST_ENTITY = 1_000
 _NAMED_REFERENCE = re.compile(r"[&%](?!(?:amp|lt|gt|quot|apos);)\w[\w.-]*;")
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w.:-]+)", re.IGNORECASE)
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+# feedparser takes the mark away itself, so the order of the bytes is part of the name.
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
     # UTF-32's little-endian BOM begins with UTF-16's, so it is asked for first.
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF32_LE: "utf-32le",
+    codecs.BOM_UTF32_BE: "utf-32be",
+    codecs.BOM_UTF16_LE: "utf-16le",
+    codecs.BOM_UTF16_BE: "utf-16be",
 }
 _ONE_BYTE = re.compile(r"ascii|iso8859|cp125\d|latin|koi8|mac", re.IGNORECASE)
 _LAST_RESORTS = ("windows-1252", "iso-8859-2")

@@ -8,23 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from feed_texts import feed, item, rss
 from source_kit import Answer, Listing, Site, Whole, connector, keys, problems, site
 
 from ingest.errors import ConfigurationError, ItemError, RetriableError
 from schemas.source import Item
-
-
-def rss(*items: str) -> str:
-    return f'<?xml version="1.0"?><rss version="2.0"><channel>{"".join(items)}</channel></rss>'
-
-
-def item(**fields: str) -> str:
-    return "<item>" + "".join(f"<{k}>{v}</{k}>" for k, v in fields.items()) + "</item>"
-
-
-def feed(tmp_path: Path, data: str | bytes, **source: Any) -> Whole:
-    (tmp_path / "feed.xml").write_bytes(data.encode() if isinstance(data, str) else data)
-    return connector(tmp_path, **{"connector": "feed", "address": "feed.xml", **source})
 
 
 def listed(tmp_path: Path, *items: str, **source: Any) -> Listing:
