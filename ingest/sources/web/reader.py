@@ -7,30 +7,23 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 
 from ingest.errors import ItemError, RetriableError
+from ingest.sources.credentials import CredentialLookup
 from ingest.sources.location import too_large
+from ingest.sources.web.pages import WebPage, WebState, refused
+from schemas.source import WebSourceBase
 
 _REDIRECTS = 5
 _WHOLE_READ = 10
 """A page may take this many times the time-out in all: each piece of it is waited for anew."""
 _PASSING = {408, 425, 429}
 """Client errors that may pass (RFC 9110 §15.5, RFC 6585 §4), beside all of 5xx."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebPage:
-    """What a URL gave: its own address after redirects, and its bytes without any compression."""
-
-    url: str
-    data: bytes
-    content_type: str | None
-    """As the server declares it, with its parameters."""
 
 
 class WebReader:
@@ -40,13 +33,29 @@ class WebReader:
     refused, unless it is the feed's own host.
     """
 
-    def __init__(self, *, timeout_seconds: float, max_bytes: int, own_host: str | None) -> None:
-        self._timeout = timeout_seconds
-        self._max_bytes = max_bytes
+    def __init__(
+        self,
+        source: WebSourceBase,
+        *,
+        own_host: str | None,
+        credentials: CredentialLookup,
+        cache: Path | None,
+    ) -> None:
+        """Prepare to read for ``source``; nothing is asked yet.
+
+        Args:
+            source: its limits, and how it is authenticated.
+            own_host: host of the source's own address, where that is on the web.
+            credentials: gives those of the source's connection.
+            cache: folder for pages of this source, which it has to itself; None keeps none.
+        """
+        del credentials, cache
+        self._timeout = source.timeout_seconds
+        self._max_bytes = source.max_item_bytes
         self._own_host = own_host
         self._headers = {"User-Agent": f"muniment/{version('muniment')}"}
 
-    def get(self, url: str) -> WebPage:
+    def get(self, url: str, *, size: int | None = None, sha256: str | None = None) -> WebPage:
         """Return what is at ``url`` now.
 
         Raises:
@@ -70,6 +79,11 @@ class WebReader:
                     data = self._body(url, response, deadline)
                     return WebPage(str(response.url), data, response.headers.get("content-type"))
         raise refused(url, f"it redirects more than {_REDIRECTS} times")
+
+    def head(self, url: str) -> WebState:
+        """Return what the server says of ``url`` without sending it; errors are those of get."""
+        page = self.get(url)
+        return WebState(page.etag, page.last_modified, len(page.data))
 
     def _check(self, target: httpx.URL) -> None:
         if target.scheme not in ("http", "https") or not target.host:
@@ -115,14 +129,6 @@ def _check_status(url: str, status: int) -> None:
             f"{url}: the server answered {status}. If the page is gone for good, dismiss the "
             "entry; otherwise correct the address or the access, then retry it.",
         )
-
-
-def refused(url: str, reason: str) -> ItemError:
-    """Return the error for a link that is not followed."""
-    return ItemError(
-        "link_refused",
-        f"{url}: it was not read, since {reason}. Correct the address, or dismiss the entry.",
-    )
 
 
 @contextmanager
