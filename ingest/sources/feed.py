@@ -52,7 +52,6 @@ class FeedConnector:
         credentials: CredentialLookup,
         cache: Path | None,
     ) -> None:
-        del credentials, cache
         self._source = source
         self._licence = configuration.licences[source.licence]
         self._file: Location | None = None
@@ -64,9 +63,10 @@ class FeedConnector:
             own_folder = Path(self._file.path).parent
         self._mirror = Mirror(source.mirror, configuration.base, own_folder)
         self._web = WebReader(
-            timeout_seconds=source.timeout_seconds,
-            max_bytes=source.max_item_bytes,
+            source,
             own_host=urlsplit(source.address).hostname if self._file is None else None,
+            credentials=credentials,
+            cache=cache,
         )
         self._entries: dict[str, KeyedEntry] | None = None
 
