@@ -84,7 +84,11 @@ def nightly_ingest() -> None:
     @task(execution_timeout=timedelta(minutes=5))
     def sources() -> list[str]:
         """Check the configuration before anything starts, and return the ids of the sources."""
-        configuration = _pipeline().configuration
+        from ingest.runner import resume_erasures
+
+        pipeline = _pipeline()
+        configuration = pipeline.configuration
+        resume_erasures(pipeline)
         wanted = get_current_context()["params"]["sources"]
         if wanted:
             return [configuration.source(source_id).id for source_id in wanted]
@@ -153,6 +157,13 @@ def nightly_ingest() -> None:
         retire_source(_pipeline(), source_id)
 
     @task(trigger_rule="all_done", execution_timeout=timedelta(hours=4), pool="index")
+    def erase() -> None:
+        """Erase the documents that left a source whose policy says so."""
+        from ingest.runner import erase_gone
+
+        erase_gone(_pipeline())
+
+    @task(trigger_rule="all_done", execution_timeout=timedelta(hours=4), pool="index")
     def recheck() -> None:
         """Read back a share of what was published before, and prove it again."""
         from ingest.runner import recheck_share
@@ -176,7 +187,7 @@ def nightly_ingest() -> None:
     planned = plan.expand(source_id=source_ids)
     processed = batch.expand(ref=batches(planned))
     retired = retire.expand(source_id=source_ids)
-    processed >> retired >> recheck() >> report(source_ids)
+    processed >> retired >> erase() >> recheck() >> report(source_ids)
 
 
 nightly_ingest()

@@ -13,6 +13,7 @@ from schemas.run import (
     BatchFailure,
     BatchRef,
     ChunkResult,
+    EraseResult,
     ExtractResult,
     FetchResult,
     GateStep,
@@ -56,10 +57,27 @@ def build_ledger(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         started_at=started_at,
         finished_at=utc_now(),
         lines=tuple(_line(pipeline, source_id, plans.get(source_id)) for source_id in source_ids),
-        alerts=tuple(alert for plan in plans.values() for alert in plan.alerts),
+        alerts=(
+            *(alert for plan in plans.values() for alert in plan.alerts),
+            *_unfinished_erasures(pipeline),
+        ),
         unprovable=rechecked.findings,
         points_rechecked=rechecked.points,
     )
+
+
+def _unfinished_erasures(pipeline: Pipeline) -> list[str]:
+    return [
+        f"Erasure {erasure.id}, asked for at {erasure.requested_at.isoformat()}, is not finished. "
+        "The next run goes on with it, or: muniment forget resume"
+        for erasure in pipeline.catalog.erasures()
+        if erasure.finished_at is None
+    ]
+
+
+def erase_path(run_id: str) -> str:
+    """Return where it is kept what the run erased."""
+    return f"runs/{run_id}/erased.json"
 
 
 def recheck_path(run_id: str) -> str:
@@ -81,6 +99,7 @@ def _line(pipeline: Pipeline, source_id: str, plan: SourcePlan | None) -> Ledger
         "new": plan.new,
         "changed": plan.changed,
         "unchanged": plan.unchanged,
+        "forgotten": plan.forgotten,
         "failed": len(plan.failed),
         "quarantined": len(plan.failed),
     }
@@ -99,6 +118,10 @@ def _line(pipeline: Pipeline, source_id: str, plan: SourcePlan | None) -> Ledger
         retired = pipeline.artifacts.read(path, RetireResult)
         counts["retired"] = len(retired.retired)
         counts["points_retired"] = retired.points_retired
+    path = erase_path(pipeline.run_id)
+    if pipeline.artifacts.exists(path):
+        erased = pipeline.artifacts.read(path, EraseResult)
+        counts["erased"] = erased.documents.get(source_id, 0)
     return LedgerLine(
         source_id=source_id,
         **counts,

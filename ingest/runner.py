@@ -71,6 +71,32 @@ def retire_source(pipeline: Pipeline, source_id: str) -> None:
             finished(len(result.retired), f"{len(result.restored)} restored")
 
 
+def resume_erasures(pipeline: Pipeline) -> None:
+    """Finish what an erasure that was killed left, before anything is listed.
+
+    One that cannot be finished does not stop the run; the ledger has an alert for it.
+
+    Raises:
+        RetriableError: the index or the catalogue is in use.
+    """
+    from ingest.erasure.erase import resume
+
+    try:
+        for receipt in resume(pipeline, in_run=True):
+            log.warning("Erasure %s was taken to its end.", receipt.number)
+    except FatalError as error:
+        log.error("%s", error)
+
+
+def erase_gone(pipeline: Pipeline) -> None:
+    """Erase what left its source, where the source's policy says so."""
+    from ingest.steps.erase import erase
+
+    with _recorded(pipeline, "erase", "all", None) as finished:
+        result = erase(pipeline)
+        finished(sum(result.documents.values()), f"{result.resumed} resumed")
+
+
 def recheck_share(pipeline: Pipeline) -> None:
     """Read back tonight's share of what was published before."""
     from ingest.steps.recheck import recheck
@@ -102,6 +128,8 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         pipeline.configuration.source(source_id)
     # A FatalError ends the work; the ledger then says what was left undone.
     with suppress(FatalError):
+        with _others_go_on():
+            _retrying(resume_erasures)(pipeline)
         batches: list[BatchRef] = []
         for source_id in source_ids:
             with _others_go_on():
@@ -113,6 +141,8 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         for source_id in source_ids:
             with _others_go_on():
                 _retrying(retire_source)(pipeline, source_id)
+        with _others_go_on():
+            _retrying(erase_gone)(pipeline)
         with _others_go_on():
             _retrying(recheck_share)(pipeline)
     return finish_run(pipeline, source_ids)

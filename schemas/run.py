@@ -21,6 +21,7 @@ Stage = Literal[
     "audit",
     "publish",
     "retire",
+    "erase",
     "recheck",
     "report",
 ]
@@ -60,6 +61,8 @@ class SourcePlan(Model):
     new: int = 0
     changed: int = 0
     unchanged: int = 0
+    forgotten: int = 0
+    """Items that are left out because they, or their client, were erased for good."""
     failed: tuple[ListingProblem, ...] = ()
     batches: tuple[str, ...] = ()
     retire: tuple[str, ...] = ()
@@ -226,6 +229,15 @@ class RetireResult(Model):
     points_retired: int = 0
 
 
+class EraseResult(Model):
+    """What was erased because its source no longer lists it."""
+
+    documents: dict[str, int] = Field(default_factory=dict)
+    """How many by source, with those inside them."""
+    resumed: int = 0
+    """Erasures of earlier that were taken to their end."""
+
+
 class RecheckResult(Model):
     """What reading back a share of the published points found."""
 
@@ -251,6 +263,8 @@ class LedgerLine(Model):
     new: int = 0
     changed: int = 0
     unchanged: int = 0
+    forgotten: int = 0
+    """Items that are left out because they, or their client, were erased for good."""
     failed: int = 0
     members: int = 0
     """New and changed files inside documents; what is unchanged in a changed one doesn't count."""
@@ -260,6 +274,8 @@ class LedgerLine(Model):
     quarantined: int = 0
     """Items and documents that ended in quarantine, those that failed included."""
     retired: int = 0
+    erased: int = 0
+    """Documents that were erased because the source no longer lists them."""
     chunks: int = 0
     chunks_quarantined: int = 0
     points_new: int = 0
@@ -282,7 +298,8 @@ class LedgerLine(Model):
         refused_after_fetch = self.quarantined - self.failed
         return (
             "plan" not in self.stopped_in
-            and self.listed == self.new + self.changed + self.unchanged + self.failed
+            and self.listed
+            == self.new + self.changed + self.unchanged + self.forgotten + self.failed
             and self.new + self.changed + self.members
             == self.published + refused_after_fetch + self.opened
             and self.chunks == self.points_new + self.points_reused + self.chunks_quarantined

@@ -189,7 +189,10 @@ def _refuse_open_runs(pipeline: Pipeline) -> None:
         RetriableError: ``run_open``.
     """
     open_runs = pipeline.catalog.open_runs()
-    open_runs.pop(pipeline.run_id, None)
+    own = open_runs.pop(pipeline.run_id, None)
+    if own is not None:
+        # Runs come one after another: what began before this one and has no ledger was killed.
+        open_runs = {run_id: began for run_id, began in open_runs.items() if began > own}
     if open_runs:
         run_id, started_at = max(open_runs.items(), key=lambda run: run[1])
         raise RetriableError(
