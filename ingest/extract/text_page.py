@@ -41,8 +41,8 @@ _LEAN = 0.15
 """How far italic letters lean out of the width they take, as a share of the font's size.
 
 MuPDF's boxes are as high as the ink and as wide as the space that a letter takes."""
-_OVERHANGING = frozenset("fjTVWYFPECK")
-"""Letters whose ink often reaches out of the width they take, at one side or the other…"""
+_REACHES_BACK, _REACHES_ON = frozenset("fj"), frozenset("fTVWYFPECK")
+"""Letters whose ink often begins before, or ends behind, the width that they take…"""
 _OVERHANG = 0.08
 """…by up to this share of the font's size."""
 _STRAIGHT = 0.94
@@ -271,21 +271,18 @@ def _widen_overhanging(
         ends: numbers behind the words that end one.
         styles: of the lines.
     """
-    found = [
-        index
-        for index, text in enumerate(texts)
-        if text[-1] in _OVERHANGING or text[0] in _OVERHANGING
-    ]
-    if not found:
+    back = [index for index, text in enumerate(texts) if text[0] in _REACHES_BACK]
+    on = [index for index, text in enumerate(texts) if text[-1] in _REACHES_ON]
+    if not back and not on:
         return
-    counts = np.subtract(ends, starts)
-    margins = np.repeat([_OVERHANG * style.size for style in styles], counts)[found]
-    across = np.repeat(
-        [abs(style.direction[0]) >= abs(style.direction[1]) for style in styles], counts
-    )[found]
-    shift = np.array((margins * across, margins * ~across))
-    sides[:2, found] -= shift
-    sides[2:, found] += shift
+    line_of = np.repeat(np.arange(len(starts)), np.subtract(ends, starts))
+    margins = np.array(
+        [[_OVERHANG * style.size * part for part in style.direction] for style in styles]
+    )[line_of].T
+    # A margin that points to the right or down moves the far side, any other one the near side.
+    for found, outward in ((back, -margins), (on, margins)):
+        sides[:2, found] += np.minimum(outward[:, found], 0.0)
+        sides[2:, found] += np.maximum(outward[:, found], 0.0)
 
 
 def _on_page(sides: Floats, width: float, height: float) -> list[BoxTuple | None]:
