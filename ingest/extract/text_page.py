@@ -148,19 +148,22 @@ def _by_glyphs(page: pymupdf.TextPage, width: float, height: float) -> PageText:
     outside = 0
     transparent = False
     for block, line, found in glyph_lines(page.extractRAWDICT()["blocks"]):
+        for span in line["spans"]:
+            span["text"] = span["chars"]
+        style = _style(line)
+        transparent = transparent or style.transparent
         words: list[PageWord] = []
         for word in found:
             text = tidy(word.text)
-            box = clamp(word.box, width, height)
+            sides = np.array([word.box]).T
+            _widen_overhanging(sides, [word.text], [0], [1], [style])
+            x0, y0, x1, y1 = sides[:, 0].tolist()
+            box = clamp((x0, y0, x1, y1), width, height)
             if box is None:
                 outside += 1
             elif text:
                 bare = clamp(word.bare_box, width, height) if word.bare_box else None
                 words.append(PageWord(text, box, None, "digital", "word", bare))
-        for span in line["spans"]:
-            span["text"] = span["chars"]
-        style = _style(line)
-        transparent = transparent or style.transparent
         if words:
             lines.append(_line(words, block, style))
     return PageText(lines, outside, transparent)
