@@ -39,6 +39,8 @@ _KEPT = frozenset(
 )
 """Fields that say nothing of what a document says or is called."""
 _MESSAGES = frozenset({"detail", "error", "message", "source_key"})
+_ADDRESSES = frozenset({"source_key", "document_key", "container_key", "uri", "fetch_uri"})
+"""Those of another item stay, even if an item of another source goes that is called the same."""
 _UNCOUNTED = frozenset({"passed", "loaded", "proved"})
 """Lists of versions by which later steps go, and which no ledger counts."""
 
@@ -115,7 +117,7 @@ class Names:
         return value
 
     def _field(self, name: str, value: Any, of: dict[str, Any]) -> Any:
-        if name in _KEPT:
+        if name in _KEPT or (name in _ADDRESSES and _is_an_item(of)):
             return value
         if name == "examples" and self._fails(of):
             return []  # values that failing passages have, theirs among them
@@ -138,6 +140,10 @@ class Names:
             or (value.get("source_id"), value.get("source_key")) in self.keys
             or any(isinstance(part, dict) and self._is_about(part) for part in value.values())
         )
+
+
+def _is_an_item(value: dict[str, Any]) -> bool:
+    return "source_key" in value and "source_id" in value
 
 
 def _blank(name: str, value: Any) -> Any:
