@@ -84,14 +84,19 @@ class Site:
 
 
 @contextmanager
-def site() -> Iterator[Site]:
-    """Serve ``answers`` over HTTP; what is not there is a 404."""
+def site(authorization: str | None = None) -> Iterator[Site]:
+    """Serve ``answers`` over HTTP; what is not there is a 404.
+
+    With ``authorization``, whoever does not send that very header is answered 401.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             served.asked.append(self.path)
             served.agents.add(self.headers["User-Agent"])
             answer = served.answers.get(self.path, Answer(b"nothing here", 404))
+            if authorization is not None and self.headers["Authorization"] != authorization:
+                answer = Answer(b"who are you?", 401)
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
