@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from html.parser import HTMLParser
 
-from ingest.sources.links import without_tracking
+from ingest.sources.links import citable
 
 _UNSEEN = frozenset({"script", "style"})
 
@@ -61,7 +61,7 @@ def gist(markup: str) -> str:
     while the entry says the same.
     """
     read = _read(markup)
-    links = (without_tracking(link.strip()) for link in read.links)
+    links = (citable(link.strip()) for link in read.links)
     return "\n".join([one_line(" ".join(read.parts)), *links])
 
 

@@ -21,10 +21,10 @@ from ingest.sources.feed_entries import (
     keyed,
 )
 from ingest.sources.json_feed import is_json_feed, read_json_feed
-from ingest.sources.links import absolute, is_web, without_tracking
+from ingest.sources.links import absolute, citable, is_web
 from ingest.sources.location import Location, listing, passing, too_large, unavailable
 from ingest.sources.mirror import Mirror
-from ingest.sources.web import WebPage, WebReader, refused
+from ingest.sources.web import WebPage, WebReader, public_url, refused
 from ingest.sources.xml_feed import read_xml_feed
 from schemas.document import ExtractionWarning
 from schemas.source import FeedSource, Item, ListingEntry, ListingProblem
@@ -61,6 +61,7 @@ class FeedConnector:
             self._file = Location(source.address, configuration.base)
             self._address = self._file.uri(self._file.path)
             own_folder = Path(self._file.path).parent
+        self._shown = public_url(source.address)
         self._mirror = Mirror(source.mirror, configuration.base, own_folder)
         self._web = WebReader(
             source,
@@ -109,14 +110,14 @@ class FeedConnector:
             with listing(self._source.address):
                 size = self._file.info(self._file.path)["size"]
                 if size > limit:
-                    raise too_large(self._source.address, size, limit)
+                    raise too_large(self._shown, size, limit)
                 return WebPage(self._address, self._file.read(self._file.path), None)
         except ItemError as error:
             code = "source_missing" if error.code == "item_unavailable" else error.code
             raise ConfigurationError(code, f"The feed cannot be had: {error}") from error
 
     def _problems(self, feed: Feed) -> Iterator[ListingProblem]:
-        address = self._source.address
+        address = self._shown
         for number, problem in enumerate(feed.entry_problems, start=1):
             yield ListingProblem(
                 source_key=f"{address}#problem={number}",
@@ -144,7 +145,7 @@ class FeedConnector:
                 source_id=self._source.id,
                 source_key=one.key,
                 document_key=one.document_key,
-                uri=without_tracking(link) if link else own_address,
+                uri=citable(link) if link else own_address,
                 fetch_uri=fetch_uri,
                 fingerprint="",
                 media_type=media_type,
@@ -166,13 +167,13 @@ class FeedConnector:
         address = absolute(base, enclosure.url)
         if one.entry.link and address == absolute(base, one.entry.link):
             return None
-        key = f"{one.document_key}#enclosure={without_tracking(enclosure.url)}"
+        key = f"{one.document_key}#enclosure={citable(enclosure.url)}"
         return self._described(
             Item(
                 source_id=self._source.id,
                 source_key=key,
                 document_key=key,
-                uri=without_tracking(address),
+                uri=citable(address),
                 fetch_uri=self._mirror.uri(address) or address,
                 fingerprint="",
                 media_type=enclosure.media_type or None,
@@ -209,15 +210,15 @@ class FeedConnector:
             if not is_picture(enclosure) and not (
                 self._source.follow_links and is_document(enclosure)
             ):
-                kind = enclosure.media_type or "of an unknown kind"
+                kind = (enclosure.media_type or "of an unknown kind")[:_SHOWN]
+                address = public_url(enclosure.url)[:_SHOWN]
                 yield ExtractionWarning(
                     code="enclosure_not_read",
-                    message=f"The entry comes with {enclosure.url[:_SHOWN]} ({kind[:_SHOWN]}), "
-                    "which is not read.",
+                    message=f"The entry comes with {address} ({kind}), which is not read.",
                 )
 
     def _entry_address(self, key: str) -> str:
-        return f"{self._address}#entry={quote(key, safe='')}"
+        return f"{public_url(self._address)}#entry={quote(key, safe='')}"
 
     def _own_content(self, item: Item) -> Fetched:
         if self._entries is None:

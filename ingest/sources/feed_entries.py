@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from ingest.errors import ConfigurationError
 from ingest.sources.dates import feed_date
 from ingest.sources.entry_html import gist, one_line
-from ingest.sources.links import without_tracking
+from ingest.sources.links import citable
+from ingest.sources.web import public_url
 from schemas.base import sha256_text
 from schemas.identity import encode_parts
 
@@ -90,17 +91,18 @@ def unreadable(address: str, reason: str = "") -> ConfigurationError:
     """Return the error for what is no feed."""
     return ConfigurationError(
         "feed_unreadable",
-        f"{address}: it is no RSS, Atom or JSON feed{reason}. Correct the address, or have the "
-        "feed mended.",
+        f"{public_url(address)}: it is no RSS, Atom or JSON feed{reason}. Correct the address, or "
+        "have the feed mended.",
     )
 
 
 def keyed(entries: Iterable[Entry]) -> Iterator[KeyedEntry]:
     """Give each entry a key of its own; entries that say the same count once.
 
-    An entry goes by its guid or id, else by its link, else by the hash of title and date. Different
-    entries of one of these are versions of one document, from old to new: the oldest under the key
-    itself, each later one under the key, "#" and the start of its hash.
+    An entry goes by its guid or id, else by its link, else by the hash of title and date; by link
+    and hash where the link holds a secret or a signature. Different entries of one of these are
+    versions of one document, from old to new: the oldest under the key itself, each later one under
+    the key, "#" and the start of its hash.
     """
     by_document: dict[str, dict[str, Entry]] = defaultdict(dict)
     for entry in entries:
@@ -121,7 +123,7 @@ def enclosure_state(keyed_entry: KeyedEntry, enclosure: Enclosure) -> str:
     entry = keyed_entry.entry
     return sha256_text(
         encode_parts(
-            without_tracking(enclosure.url),
+            citable(enclosure.url),
             enclosure.media_type,
             enclosure.length,
             _instant(entry.published),
@@ -131,12 +133,16 @@ def enclosure_state(keyed_entry: KeyedEntry, enclosure: Enclosure) -> str:
 
 
 def _document_key(entry: Entry) -> str:
-    if entry.guid or entry.link:
-        return entry.guid or without_tracking(entry.link)
+    if entry.guid:
+        return entry.guid
+    if entry.link and public_url(entry.link) == entry.link:
+        return citable(entry.link)
     said = (entry.title, _instant(entry.published))
-    if not any(said):
+    if not entry.link and not any(said):
         said = ("", gist(entry.content))
-    return f"sha256:{sha256_text(encode_parts(*said))}"
+    digest = sha256_text(encode_parts(*said))
+    # What such a link shows of itself may be the same for all entries.
+    return f"{citable(entry.link)}#{digest[:16]}" if entry.link else f"sha256:{digest}"
 
 
 def _state(entry: Entry) -> str:
@@ -148,7 +154,7 @@ def _state(entry: Entry) -> str:
         encode_parts(
             entry.title,
             entry.author,
-            without_tracking(entry.link),
+            citable(entry.link),
             _instant(entry.published),
             _instant(entry.updated),
             gist(entry.summary),

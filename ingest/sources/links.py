@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urljoin
 
+from ingest.sources.web import public_url
+
 _PREFIXES = ("utm_", "mtm_", "pk_")
 _NAMES = frozenset(
     {"fbclid", "gclid", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "igshid"}
@@ -36,6 +38,11 @@ def without_tracking(url: str) -> str:
     if len(kept) == query.count("&") + 1:
         return url
     return path + ("?" + "&".join(kept) if kept else "") + mark + fragment
+
+
+def citable(url: str) -> str:
+    """Return ``url`` as it may be shown, and as it stays: no tracking, no secrets, no signature."""
+    return without_tracking(public_url(url))
 
 
 def _is_tracking(parameter: str) -> bool:

@@ -16,7 +16,7 @@ from ingest.errors import ConfigurationError
 from ingest.sources.entry_html import clean, one_line, paragraphs, plain_text
 from ingest.sources.feed_entries import Enclosure, Entry, Feed, unreadable
 from ingest.sources.links import is_web
-from ingest.sources.web import WebPage
+from ingest.sources.web import WebPage, public_url
 
 _LONGEST_ENTITY = 1_000
 _NAMED_REFERENCE = re.compile(r"[&%](?!(?:amp|lt|gt|quot|apos);)\w[\w.-]*;")
@@ -97,8 +97,8 @@ def _check_entities(page: WebPage) -> None:
 def _unsafe(address: str, name: str, reason: str) -> ConfigurationError:
     return ConfigurationError(
         "feed_unsafe",
-        f"{address}: its entity {clean(name)!r} {reason}, as attacks on XML readers do. Nothing "
-        "was read. Look at who serves the feed, or take the declaration out.",
+        f"{public_url(address)}: its entity {clean(name)!r} {reason}, as attacks on XML readers "
+        "do. Nothing was read. Look at who serves the feed, or take the declaration out.",
     )
 
 

@@ -140,6 +140,20 @@ def test_only_parameters_that_follow_readers_go(url: str, clean: str) -> None:
     assert without_tracking(url) == clean
 
 
+def test_signed_links_are_no_keys_and_are_not_shown(tmp_path: Path) -> None:
+    def entries(signature: str) -> str:
+        link = f"https://wire.example/get?id=7&amp;token={signature}"
+        return rss(*(item(title=title, link=link) for title in ("A", "B")))
+
+    first, second = items(tmp_path, entries("s3cret"))
+    assert first.document_key != second.document_key
+    assert "s3cret" in first.fetch_uri
+    assert "s3cret" not in first.source_key + first.uri + first.fingerprint
+    again = items(tmp_path, entries("an0ther"))
+    assert [one.fingerprint for one in again] == [first.fingerprint, second.fingerprint]
+    assert [one.source_key for one in again] == [first.source_key, second.source_key]
+
+
 # --- links ------------------------------------------------------------------------------------
 
 
