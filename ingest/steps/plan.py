@@ -10,6 +10,7 @@ from natsort import natsort_key
 
 from ingest.catalog.records import KnownItem
 from ingest.pipeline import Pipeline
+from ingest.steps.forgotten import ForgottenFilter
 from ingest.steps.members import change_of, needs_work, waiting_containers
 from ingest.version import PIPELINE_VERSION
 from schemas.base import OPEN_END
@@ -47,7 +48,8 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
         ConfigurationError: the source is not what the configuration says.
     """
     source = pipeline.configuration.source(source_id)
-    listing = _Listing(pipeline.connector(source_id).list())
+    allowed = ForgottenFilter(pipeline.catalog, source_id)
+    listing = _Listing(allowed.rest_of(pipeline.connector(source_id).list()))
     known = pipeline.catalog.known_items(source_id)
     work, unchanged = _compare(source, listing.items, known)
     gone, alerts = _gone(source, listing, known)
@@ -105,10 +107,11 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
         SourcePlan(
             run_id=pipeline.run_id,
             source_id=source_id,
-            listed=len(listing.items) + len(listing.problems),
+            listed=len(listing.items) + len(listing.problems) + allowed.left_out,
             new=sum(planned.change == "new" for planned in work),
             changed=sum(planned.change == "changed" for planned in work),
             unchanged=len(unchanged),
+            forgotten=allowed.left_out,
             failed=tuple(listing.problems),
             batches=tuple(ref.batch_id for ref in refs),
             retire=tuple(sorted(leaving)),
