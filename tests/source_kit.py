@@ -49,11 +49,17 @@ class Whole:
         return self.connector.fetch(item)
 
 
-def connector(base: Path, licences: dict[str, Licence] = LICENCES, **source: Any) -> Whole:
+def connector(
+    base: Path,
+    licences: dict[str, Licence] = LICENCES,
+    cache: Path | None = None,
+    **source: Any,
+) -> Whole:
     """Return the connector of a source that is declared like an entry of sources.yaml."""
     given = {"id": "src", "kind": "report", "licence": "open", **source}
     checked: Source = TypeAdapter(Source).validate_python(given)
-    return Whole(connect(checked, Configuration(sources=(checked,), licences=licences, base=base)))
+    configuration = Configuration(sources=(checked,), licences=licences, base=base)
+    return Whole(connect(checked, configuration, cache=cache))
 
 
 def keys(listing: Listing) -> list[str]:
@@ -87,7 +93,7 @@ class Site:
 def site(authorization: str | None = None) -> Iterator[Site]:
     """Serve ``answers`` over HTTP; what is not there is a 404.
 
-    With ``authorization``, whoever does not send that very header is answered 401.
+    Who has what an answer's ETag names is told 304. With ``authorization``, whoever does not send that very header is answered 401.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -97,6 +103,9 @@ def site(authorization: str | None = None) -> Iterator[Site]:
             answer = served.answers.get(self.path, Answer(b"nothing here", 404))
             if authorization is not None and self.headers["Authorization"] != authorization:
                 answer = Answer(b"who are you?", 401)
+            tag = answer.headers.get("ETag")
+            if tag is not None and self.headers["If-None-Match"] == tag:
+                answer = Answer(b"", 304, answer.headers)
             self.send_response(answer.status)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
