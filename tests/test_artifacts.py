@@ -76,6 +76,32 @@ def test_writing_again_replaces(artifacts: Artifacts) -> None:
     assert artifacts.list() == ["a.json"]
 
 
+@pytest.mark.parametrize("path", ["runs/1/a.json", "runs/1/a.json.zst"])
+def test_content_is_read_and_written_whether_compressed_or_not(
+    artifacts: Artifacts, path: str
+) -> None:
+    artifacts.write(path, Line(number=1))
+    content = artifacts.read_content(path)
+    assert Line.model_validate_json(content).number == 1
+    artifacts.write_content(path, content.replace(b"1", b"2"))
+    assert artifacts.read(path, Line).number == 2
+
+
+def test_content_of_a_damaged_file_is_an_error(artifacts: Artifacts) -> None:
+    artifacts.write_bytes("a.json.zst", b"no frame")
+    with pytest.raises(FatalError, match="cannot be read"):
+        artifacts.read_content("a.json.zst")
+
+
+def test_what_is_removed_is_gone(artifacts: Artifacts) -> None:
+    artifacts.write("a.json", Line(number=1))
+    artifacts.write("b.json", Line(number=2))
+    assert artifacts.remove("a.json")
+    assert not artifacts.remove("a.json")
+    assert artifacts.list() == ["b.json"]
+    assert artifacts.remove_unfinished() == 0
+
+
 def test_lists_a_folder_at_any_depth(artifacts: Artifacts) -> None:
     assert artifacts.list("runs/1") == []
     for path in ("runs/1/b/x.json", "runs/1/a.json", "runs/10/a.json", "other.json"):

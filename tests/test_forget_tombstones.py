@@ -43,7 +43,7 @@ def test_a_document_that_is_still_listed_stays_out(ws: Workspace) -> None:
     assert holders(ws.settings.home, *words) == set()
 
 
-def test_new_bytes_under_the_same_key_stay_out_too(made: Workspace, tmp_path: Path) -> None:
+def test_new_bytes_under_the_same_key_stay_out_too(tmp_path: Path) -> None:
     ws = Workspace(tmp_path)
     ws.write("reports/heron.txt", f"{HERON}.")
     ws.write("reports/other.txt", "Another report on planning systems for the order.")

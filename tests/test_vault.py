@@ -121,6 +121,28 @@ def test_what_is_no_hash_is_refused(vault: Vault, name: str) -> None:
     assert 7 not in vault
 
 
+def test_erased_bytes_are_gone_and_others_stay(vault: Vault) -> None:
+    other = vault.put(b"other")
+    assert vault.erase(vault.put(DATA))
+    assert not vault.erase(SHA256)
+    assert SHA256 not in vault
+    assert vault.get(other) == b"other"
+    assert vault.put(DATA) == SHA256
+    assert vault.get(SHA256) == DATA
+
+
+def test_what_was_left_unfinished_is_erased(url: str) -> None:
+    vault = Vault(url)
+    assert vault.erase_unfinished() == 0
+    vault.put(b"other")
+    storage = vault._storage
+    storage._fs.makedirs(storage._full(".partial"), exist_ok=True)
+    storage._fs.pipe_file(storage._full(".partial/0123"), DATA)
+    assert vault.erase_unfinished() == 1
+    assert not storage._fs.exists(storage._full(".partial/0123"))
+    assert len(storage.list()) == 1
+
+
 def test_many_threads_may_put_the_same_bytes(vault: Vault) -> None:
     with ThreadPoolExecutor(8) as threads:
         assert set(threads.map(lambda _: vault.put(DATA), range(40))) == {SHA256}

@@ -30,6 +30,7 @@ from ingest.erasure.scope import (
 )
 from ingest.errors import FatalError, RetriableError
 from ingest.extract.ocr_cache import FolderCache
+from ingest.extract.scratch import remove_abandoned
 from ingest.pipeline import Pipeline
 from ingest.steps.readings import ocr_cache_folder
 from ingest.version import PIPELINE_VERSION
@@ -238,6 +239,7 @@ def _home(job: _Job) -> None:
         path.unlink()
     home.mask(job.names)
     home.forget_web(work.sources)
+    remove_abandoned()
 
 
 def _ocr_cache(job: _Job) -> None:

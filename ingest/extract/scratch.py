@@ -20,7 +20,7 @@ def scratch_folder() -> Iterator[Path]:
     The owner holds a lock on a file inside. The kernel drops it when the owner dies, in whatever
     container it ran, so a folder whose lock is free belongs to nobody.
     """
-    _remove_abandoned()
+    remove_abandoned()
     with TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with (folder / _LOCK).open("w") as lock:
@@ -28,7 +28,8 @@ def scratch_folder() -> Iterator[Path]:
             yield folder
 
 
-def _remove_abandoned() -> None:
+def remove_abandoned() -> None:
+    """Remove the folders of processes that were killed."""
     for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
         try:
             with (folder / _LOCK).open("r") as lock:
