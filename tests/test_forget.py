@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from forgetting import HERON, LYNX, OTTER, SHARED, copy_of, doc, holders, make, rows
+from qdrant_client import models
 from workspace import Workspace
 
 from ingest import operations
@@ -165,6 +166,28 @@ def test_a_member_cannot_be_forgotten_without_its_container(ws: Workspace) -> No
     assert raised.value.code == "inside_container"
     assert len(of_document(ws, TERMS)) == 1
     assert TERMS in erase_documents(ws.pipeline(), [TERMS, MAIL], "asked for").documents
+
+
+def test_collections_of_earlier_releases_are_cleared_and_those_of_others_are_not(
+    ws: Workspace,
+) -> None:
+    names = ("muniment-v1-old-model", "muniment-vendors-v1-model")
+    chunk_id = of_document(ws, DEED)[0]
+    with ws.pipeline().index() as index:
+        client, _ = index.raw()
+        for name in names:
+            client.create_collection(
+                name, models.VectorParams(size=2, distance=models.Distance.COSINE)
+            )
+            payload = {"doc_id": DEED, "text": HERON}
+            client.upsert(
+                name, [models.PointStruct(id=chunk_id, vector=[1.0, 0.0], payload=payload)]
+            )
+    receipt = erase_documents(ws.pipeline(), [DEED], "asked for")
+    assert receipt.complete
+    with ws.pipeline().index() as index:
+        client, _ = index.raw()
+        assert [client.count(name).count for name in names] == [0, 1]
 
 
 def test_a_client_is_forgotten_with_all_its_records(ws: Workspace) -> None:
