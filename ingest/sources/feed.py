@@ -88,7 +88,10 @@ class FeedConnector:
                 if (item := self._enclosed(one, enclosure, page.url)) is not None:
                     # Of versions with one enclosure, the newest tells its state.
                     enclosed[item.source_key] = item
-        yield from (item for key, item in enclosed.items() if key not in self._entries)
+        for key, item in enclosed.items():
+            # Some other entry's guid may be the very key.
+            clear = f"{key}#file" if key in self._entries else key
+            yield item.model_copy(update={"source_key": clear})
         yield from self._problems(feed)
 
     def fetch(self, item: Item) -> Fetched:

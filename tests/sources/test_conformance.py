@@ -15,6 +15,7 @@ import logging
 import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -268,8 +269,7 @@ class TestSecrets:
             else:
                 source.fetch(item)
         except MunimentError as error:
-            chain: list[BaseException | None] = [error, error.__cause__]
-            return " ".join(str(one) + repr(one) for one in chain)
+            return repr(error) + "".join(traceback.format_exception(error))
         return ""
 
     def test_without_them_there_is_nothing_to_list(

@@ -55,8 +55,8 @@ class Case:
     """Makes the first item larger than `LIMIT`, and leaves the others below it. One case of each
     connector offers it."""
     secrets: tuple[str, ...] = ()
-    """What the connection hides: it is shown nowhere. One case of each connector has some, and its
-    server refuses whoever does not know them."""
+    """What the connection hides, in each form that it is sent in: it is shown nowhere. One case of
+    each connector has some, and its server refuses whoever does not know them."""
     bodies: tuple[str, ...] = ()
     """How the names of files and addresses end that hold the items' bytes: listing reads none of
     them. None where the items are inside the listing itself."""
