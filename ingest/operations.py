@@ -105,11 +105,13 @@ def status(settings: Settings) -> dict[str, Any]:
         "new",
         "changed",
         "unchanged",
+        "forgotten",
         "failed",
         "members",
         "opened",
         "quarantined",
         "retired",
+        "erased",
     )
     return {
         "run_id": ledger.run_id,

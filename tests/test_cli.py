@@ -131,11 +131,13 @@ def test_run_status_search_show_and_prove(ws: Workspace, tmp_path: Path) -> None
         "new": 1,
         "changed": 0,
         "unchanged": 0,
+        "forgotten": 0,
         "failed": 0,
         "members": 0,
         "opened": 0,
         "quarantined": 0,
         "retired": 0,
+        "erased": 0,
     }
     assert found["points"]["new"] > 0
 

@@ -18,7 +18,8 @@ from ingest.catalog import traces
 from ingest.erasure import erase as erase_module
 from ingest.erasure.erase import erase_client, erase_documents, preview, resume
 from ingest.errors import FatalError, ItemError, RetriableError
-from ingest.pipeline import open_catalog
+from ingest.pipeline import open_catalog, progress_path
+from ingest.progress import ProgressEvent, ProgressFile, ProgressReader
 from ingest.vault import Vault
 from schemas.base import sha256_text, utc_now
 
@@ -37,6 +38,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     log = ws.settings.home / "logs" / "run-1.log"
     log.parent.mkdir()
     log.write_text("[plan] reports/x: fine\n[fetch] heron-deed.pdf: slow\n[plan] done\n")
+    events = ProgressFile(progress_path(ws.settings.home, "run-1"))
+    for detail in ("stays.txt", "heron-deed.pdf", 'heron-torn.pdf: it is "damaged"'):
+        events.emit(
+            ProgressEvent(
+                run_id="run-1", stage="fetch", source_id="reports", state="advanced", detail=detail
+            )
+        )
     web = ws.settings.home / "cache" / "web" / "reports"
     web.mkdir(parents=True)
     (web / "page").write_text(HERON)
@@ -72,6 +80,7 @@ def test_what_was_planted_is_found_before(ws: Workspace) -> None:
         "cache/web/",
         "catalog.db",
         "logs/",
+        "progress/",
         "qdrant/",
         "reports/",
         "vault/",
@@ -297,6 +306,19 @@ def test_what_is_found_again_keeps_the_erasure_open(
     assert raised.value.code == "not_erased"
     (receipt,) = resume(ws.pipeline())
     assert receipt.complete
+
+
+def test_lines_of_progress_and_logs_are_written_over_in_place(ws: Workspace) -> None:
+    home = ws.settings.home
+    paths = [progress_path(home, "run-1"), home / "logs" / "run-1.log"]
+    sizes = [path.stat().st_size for path in paths]
+    receipt = erase_documents(ws.pipeline(), [DEED, TORN], "asked for")
+    assert receipt.erased["progress_and_logs"] == 2
+    assert [path.stat().st_size for path in paths] == sizes
+    stays, *gone = ProgressReader(paths[0]).new_events()
+    assert stays.detail == "stays.txt"
+    assert all(set(event.detail) == {"x"} for event in gone)
+    assert paths[1].read_text().splitlines()[::2] == ["[plan] reports/x: fine", "[plan] done"]
 
 
 def test_other_documents_keep_their_files_of_runs(ws: Workspace) -> None:
