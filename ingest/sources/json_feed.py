@@ -13,10 +13,12 @@ _VERSION = "jsonfeed.org/version/"
 
 
 def is_json_feed(page: WebPage) -> bool:
-    """Tell whether a page is to be read as JSON."""
+    """Tell whether a page is to be read as JSON: by its beginning, else by what it is called."""
     start = page.data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     declared = (page.content_type or "").partition(";")[0].strip().lower()
-    return start == b"{" or declared in ("application/feed+json", "application/json")
+    if start in (b"{", b"<"):
+        return start == b"{"
+    return declared in ("application/feed+json", "application/json")
 
 
 def read_json_feed(page: WebPage) -> Feed:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from feed_texts import feed, item, rss
+from feed_texts import feed, item, json_feed, rss
 from source_kit import Answer, Site, Whole, connector, keys, site
 
 from ingest.errors import ConfigurationError, ItemError, RetriableError
@@ -238,6 +238,17 @@ def test_feeds_wait_a_second_unless_told_otherwise() -> None:
 def test_a_feed_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, web: Site) -> None:
     wire = online(tmp_path, web, item(guid="a", title="x" * 50_000), max_item_bytes=10_000)
     with pytest.raises(ConfigurationError, match="max_item_bytes"):
+        wire.list()
+
+
+def test_what_a_feed_is_called_counts_less_than_what_it_is(tmp_path: Path, web: Site) -> None:
+    wire = online(tmp_path, web, item(guid="a"))
+    web.answers["/feed.xml"].headers["Content-Type"] = "application/json"
+    assert keys(wire.list()) == ["a"]
+    web.answers["/feed.xml"] = Answer(json_feed({"id": "b"}), 200, {"Content-Type": "text/xml"})
+    assert keys(wire.list()) == ["b"]
+    web.answers["/feed.xml"] = Answer(b"[]", 200, {"Content-Type": "application/feed+json"})
+    with pytest.raises(ConfigurationError, match="names itself"):
         wire.list()
 
 
