@@ -59,6 +59,10 @@ class Vault:
         self._check(sha256, sha256_bytes(data))
         return data
 
+    def size(self, sha256: str) -> int | None:
+        """Return how many bytes they are; None if they are not there."""
+        return self._storage.size(_path(sha256))
+
     def erase(self, sha256: str) -> bool:
         """Remove the bytes for good and return whether they were there."""
         return self._storage.remove(_path(sha256))

@@ -20,9 +20,13 @@ def encode_parts(*parts: str | int) -> str:
     return "".join(out)
 
 
-def document_id(source_id: str, document_key: str) -> str:
-    """Return the id of the document that ``source_id`` knows under ``document_key``."""
-    return str(uuid.uuid5(_NAMESPACE, encode_parts("document", source_id, document_key)))
+def document_id(source_id: str, document_key: str, moved: int = 0) -> str:
+    """Return the id of the document that ``source_id`` knows under ``document_key``.
+
+    ``moved`` is how many documents had the key before, and kept their ids when they were renamed.
+    """
+    parts: list[str | int] = ["document", source_id, document_key]
+    return str(uuid.uuid5(_NAMESPACE, encode_parts(*parts, *([moved] if moved else []))))
 
 
 def member_key(container_key: str, name: str) -> str:

@@ -50,6 +50,18 @@ class PlannedItem(Model):
     """The listed item that a member lies in, at whatever depth; None for what is listed itself."""
     depth: Annotated[int, Field(ge=0)] = 0
     """In how many documents it lies."""
+    is_newcomer: bool = False
+    """Whether its key was never listed before and is its document's: it may be a renamed item."""
+    renamed_from: str | None = None
+    """Key under which the source listed the same bytes before; the document stays the same."""
+
+
+class Departed(Model):
+    """An indexed item that its source no longer lists and that may have been renamed."""
+
+    source_key: str
+    doc_id: str
+    doc_sha256: Sha256
 
 
 class SourcePlan(Model):
@@ -71,6 +83,8 @@ class SourcePlan(Model):
     """Retired documents that are listed again, or whose container is."""
     gone: tuple[str, ...] = ()
     """Source keys that are no longer listed, with those of their members."""
+    awaited: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """By batch, the keys out of ``gone`` that an item of the batch may be the new name of."""
     alerts: tuple[str, ...] = ()
 
 
@@ -129,6 +143,8 @@ class Batch(Model):
     batch_id: str
     source_id: str
     items: tuple[PlannedItem, ...]
+    departed: tuple[Departed, ...] = ()
+    """Items that are no longer listed, and that one of these may be the new name of."""
 
 
 class ChunkRecord(Model):
@@ -253,6 +269,24 @@ class BatchFailure(Model):
     stage: Stage
     code: str
     message: str
+
+
+class SourceHealth(Model):
+    """When a source was last listed, and whether that is too long ago."""
+
+    source_id: str
+    listed_at: UtcDatetime | None
+    """None if it never was."""
+    entries: int | None
+    """Items and problems of that listing."""
+    age_hours: float | None
+    """Since then."""
+    stale: bool
+    """True if it was never listed, or longer ago than ``stale_after_hours``."""
+    stale_after_hours: float
+    failed_at: UtcDatetime | None
+    """When it last could not be listed; None once it has been listed again."""
+    error: str | None
 
 
 class LedgerLine(Model):

@@ -6,13 +6,17 @@ from ingest.catalog.documents import Documents
 from ingest.catalog.embeddings import Embeddings
 from ingest.catalog.erasures import Erasures
 from ingest.catalog.items import Items
+from ingest.catalog.listings import Listings
 from ingest.catalog.quarantine import Quarantine
 from ingest.catalog.runs import Runs
+from ingest.catalog.sources import Sources
 from ingest.catalog.traces import Traces
 from ingest.catalog.versions import Versions
 
 
-class Catalog(Documents, Versions, Items, Quarantine, Runs, Embeddings, Erasures, Traces):
+class Catalog(
+    Documents, Versions, Items, Listings, Sources, Quarantine, Runs, Embeddings, Erasures, Traces
+):
     """Which documents, versions, items, runs and refusals there are.
 
     In SQLite or PostgreSQL, by URL. Every method is one transaction: it happens whole or not at

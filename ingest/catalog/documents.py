@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from itertools import count
+from typing import NamedTuple
 
-from sqlalchemy import case, exists, or_, select, update
+from sqlalchemy import case, delete, exists, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
-from ingest.catalog.models import DocumentRow, ItemRow, QuarantineRow, VersionRow
+from ingest.catalog.models import AliasRow, DocumentRow, ItemRow, QuarantineRow, VersionRow
 from ingest.catalog.records import DocumentRecord
-from ingest.catalog.transactions import Transactions, change, insert_into, to_record
+from ingest.catalog.transactions import Transactions, batches, change, insert_into, to_record
 from ingest.errors import FatalError
 from schemas.base import OPEN_END, utc_now
+from schemas.identity import document_id
+
+
+class Placed(NamedTuple):
+    """The document that a key of a source stands for."""
+
+    doc_id: str
+    is_registered: bool
+    """Whether the catalogue has the document."""
 
 
 class Documents(Transactions):
@@ -46,6 +58,39 @@ class Documents(Transactions):
             query = query.where(DocumentRow.source_id == source_id)
         with self._reading() as session:
             return [to_record(DocumentRecord, row) for row in session.scalars(query)]
+
+    def document_ids(self) -> list[str]:
+        """Return the ids of all documents, in the order of source and key."""
+        query = select(DocumentRow.doc_id).order_by(DocumentRow.source_id, DocumentRow.document_key)
+        with self._reading() as session:
+            return list(session.scalars(query))
+
+    def place(self, source_id: str, document_keys: Iterable[str]) -> dict[str, Placed]:
+        """Return the document that each of the source's keys stands for, known or not.
+
+        The alias if there is one; else the document whose id is derived from the key, unless that
+        document was renamed: then a new one begins under its former name.
+        """
+        found: dict[str, Placed] = {}
+        with self._reading() as session:
+            for batch in batches(sorted(set(document_keys))):
+                aliases = select(AliasRow.document_key, AliasRow.doc_id).where(
+                    AliasRow.source_id == source_id, AliasRow.document_key.in_(batch)
+                )
+                by_alias = {key: Placed(doc_id, True) for key, doc_id in session.execute(aliases)}
+                derived = {key: document_id(source_id, key) for key in batch}
+                documents = select(DocumentRow.doc_id, DocumentRow.document_key).where(
+                    DocumentRow.doc_id.in_(derived.values())
+                )
+                called = {row.doc_id: row.document_key for row in session.execute(documents)}
+                for key, doc_id in derived.items():
+                    if key in by_alias:
+                        found[key] = by_alias[key]
+                    elif called.get(doc_id, key) == key:
+                        found[key] = Placed(doc_id, doc_id in called)
+                    else:
+                        found[key] = _place_anew(session, source_id, key)
+        return found
 
     def retire(self, doc_id: str, retired_at: datetime) -> int:
         """Mark the document's published versions as no longer listed by their source.
@@ -108,6 +153,35 @@ class Documents(Transactions):
         with self._writing() as session:
             change(session, items)
             return change(session, versions)
+
+
+def _place_anew(session: Session, source_id: str, key: str) -> Placed:
+    """Return the document of a key whose former documents all go by other names now."""
+    for moved in count(1):
+        doc_id = document_id(source_id, key, moved)
+        row = session.get(DocumentRow, doc_id)
+        if row is None or row.document_key == key:
+            return Placed(doc_id, row is not None)
+    raise AssertionError  # count() has no end
+
+
+def set_key(session: Session, document: DocumentRow, document_key: str, at: datetime) -> None:
+    """Take the key that the source calls the document by now, and see that it is found by it."""
+    renamed = document.document_key != document_key
+    if not renamed and document.doc_id == document_id(document.source_id, document_key):
+        return
+    document.document_key = document_key
+    session.flush()
+    if renamed:
+        change(session, delete(AliasRow).where(AliasRow.doc_id == document.doc_id))
+    if document.doc_id != document_id(document.source_id, document_key):
+        alias = insert_into(session, AliasRow).values(
+            source_id=document.source_id,
+            document_key=document_key,
+            doc_id=document.doc_id,
+            created_at=at,
+        )
+        session.execute(alias.on_conflict_do_nothing())
 
 
 def lock_document(session: Session, doc_id: str) -> DocumentRow:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from ingest.catalog.models import ItemRow, QuarantineRow, VersionRow
@@ -21,16 +21,19 @@ class Items(Transactions):
     """The catalogue's methods on items."""
 
     def known_items(self, source_id: str) -> dict[str, KnownItem]:
-        """Return every item of the source that was ever worked on, by its key: members too."""
+        """Return every item of the source that was ever worked on, by its key: members too.
+
+        Of a source of any size; what runs use takes a part of the keys at a time.
+        """
         with self._reading() as session:
-            return _known(session, ItemRow.source_id == source_id)
+            return known_where(session, ItemRow.source_id == source_id)
 
     def known_trees(self, source_id: str, keys: Iterable[str]) -> dict[str, KnownItem]:
         """Return the listed items ``keys`` with all their members, as far as they are known."""
         found: dict[str, KnownItem] = {}
         with self._reading() as session:
             for batch in batches(keys):
-                found |= _known(
+                found |= known_where(
                     session,
                     ItemRow.source_id == source_id,
                     or_(
@@ -55,10 +58,11 @@ class Items(Transactions):
         return found
 
     def seen(self, source_id: str, keys: Iterable[str], run_id: str) -> None:
-        """Note that the run's listing has these items; keys that aren't known are passed over.
+        """Note that the run's listing has these items again; keys not known are passed over.
 
-        A gone item stays gone until ``restore``, ``publish`` or ``record_refused``. What is listed
-        is no member, even if one had its key before.
+        Needed only for what the listing before did not have, or had as a member. A gone item stays
+        gone until ``restore``, ``publish`` or ``record_refused``. What is listed is no member, even
+        if one had its key before.
         """
         values = {"last_seen": utc_now(), "run_id": run_id, "listed": True, "container_key": None}
         self._update_items(source_id, keys, values)
@@ -198,7 +202,8 @@ class Items(Transactions):
                 change(session, statement.values(**values))
 
 
-def _known(session: Session, *conditions: ColumnElement[bool]) -> dict[str, KnownItem]:
+def known_where(session: Session, *conditions: ColumnElement[bool]) -> dict[str, KnownItem]:
+    """Return the items and members that meet the conditions, by key."""
     names = list(KnownItem.model_fields)
     query = select(ItemRow.source_key, *(getattr(ItemRow, name) for name in names))
     return {
@@ -303,6 +308,14 @@ def close_entries(session: Session, source_id: str, source_key: str) -> None:
         )
         .values(state="closed"),
     )
+
+
+def remove_renamed(session: Session, source_id: str, source_key: str, doc_id: str) -> None:
+    """Remove the row of an item that goes by another key now."""
+    statement = delete(ItemRow).where(
+        ItemRow.source_id == source_id, ItemRow.source_key == source_key, ItemRow.doc_id == doc_id
+    )
+    change(session, statement)
 
 
 def forget_fingerprint(session: Session, source_id: str, source_key: str) -> None:

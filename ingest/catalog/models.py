@@ -45,7 +45,10 @@ class Base(DeclarativeBase):
 
 
 class DocumentRow(Base):
-    """A document; ``doc_id`` is derived from source and key and never changes."""
+    """A document; ``doc_id`` is derived from source and key and never changes.
+
+    ``document_key`` does when its item is renamed: it is what the source calls it now.
+    """
 
     __tablename__ = "documents"
     __table_args__ = (UniqueConstraint("source_id", "document_key"),)
@@ -58,7 +61,8 @@ class DocumentRow(Base):
 
 
 class AliasRow(Base):
-    """Another key of a document: of an item that was renamed."""
+    """The key of a document whose id is not derived from it: of an item that was renamed, or that
+    has the former name of one."""
 
     __tablename__ = "document_aliases"
     __table_args__ = (Index(None, "doc_id"),)
@@ -143,6 +147,8 @@ class ItemRow(Base):
     pipeline_version: Mapped[str]
     first_seen: Mapped[datetime]
     last_seen: Mapped[datetime]
+    """When it was last worked on, found in its container, or found listed again after it was gone;
+    a listing that has it as it was writes nothing. ``sources`` says when that was."""
     run_id: Mapped[str]
 
 

@@ -34,7 +34,20 @@ class KnownItem(Model):
     """The version that is indexed of it; None if none ever was."""
     pipeline_version: str
     run_id: str
-    """The run that last listed it, found it in its container, or worked on it."""
+    """The run that last worked on it, found it in its container, or found it listed again."""
+
+
+class SourceRecord(Model):
+    """How listing a source went."""
+
+    source_id: str
+    listed_at: UtcDatetime | None
+    """When it was last listed to its end; None if it never was."""
+    entries: int | None
+    """Items and problems of that listing."""
+    failed_at: UtcDatetime | None
+    """When it last could not be listed; None once it has been listed again."""
+    error: str | None
 
 
 class DocumentRecord(Model):
@@ -43,6 +56,7 @@ class DocumentRecord(Model):
     doc_id: str
     source_id: str
     document_key: str
+    """What its source calls it now; a renamed item's document has the new key."""
     title: str
     created_at: UtcDatetime
 

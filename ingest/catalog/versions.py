@@ -9,8 +9,8 @@ from itertools import pairwise
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
-from ingest.catalog.documents import lock_document
-from ingest.catalog.items import close_entries, set_indexed
+from ingest.catalog.documents import lock_document, set_key
+from ingest.catalog.items import close_entries, remove_renamed, set_indexed
 from ingest.catalog.models import IntervalRow, VersionRow
 from ingest.catalog.records import IntervalRecord, VersionDraft, VersionRecord
 from ingest.catalog.transactions import Transactions, change, to_record
@@ -42,6 +42,7 @@ class Versions(Transactions):
         received_at: datetime,
         extraction_uri: str,
         run_id: str,
+        renamed_from: str | None = None,
     ) -> VersionRecord:
         """Return the version that these bytes of this item are: one that exists, or a new one.
 
@@ -49,7 +50,8 @@ class Versions(Transactions):
         the item's latest published version with the same bytes is the one whose metadata changed.
         Either takes the new metadata but keeps its number and date of receipt, and with the latter
         an effective date that stands on it, so that a second try gives the same dates. What is
-        published takes it only when it's published again: until then it is as readers see it.
+        published takes it only when it's published again: until then it is as readers see it. An
+        item that was renamed has the versions that it had as ``renamed_from``.
 
         Raises:
             FatalError: ``catalog_document_unknown``.
@@ -72,12 +74,12 @@ class Versions(Transactions):
             extraction_uri=extraction_uri,
             run_id=run_id,
         )
-        return self._retrying(lambda: self._reserve(doc_id, draft))
+        return self._retrying(lambda: self._reserve(doc_id, draft, renamed_from))
 
-    def _reserve(self, doc_id: str, draft: VersionDraft) -> VersionRecord:
+    def _reserve(self, doc_id: str, draft: VersionDraft, renamed_from: str | None) -> VersionRecord:
         with self._writing() as session:
             lock_document(session, doc_id)
-            row = _find_same(session, doc_id, draft)
+            row = _find_same(session, doc_id, draft, renamed_from)
             if row is None:
                 latest = session.scalar(
                     select(func.max(VersionRow.version)).where(VersionRow.doc_id == doc_id)
@@ -110,6 +112,14 @@ class Versions(Transactions):
         )
         with self._writing() as session:
             change(session, statement.values(state="withdrawn"))
+
+    def drop_pending(self, doc_id: str) -> None:
+        """Give up new metadata of the document's published versions that was refused."""
+        statement = update(VersionRow).where(
+            VersionRow.doc_id == doc_id, VersionRow.state == "published"
+        )
+        with self._writing() as session:
+            change(session, statement.values(pending=None))
 
     def set_chunks(self, doc_id: str, version: int, payloads_uri: str, chunk_count: int) -> None:
         """Note where the version's payloads are.
@@ -154,6 +164,8 @@ class Versions(Transactions):
         fingerprint: str,
         pipeline_version: str,
         run_id: str,
+        document_key: str | None = None,
+        renamed_from: str | None = None,
     ) -> None:
         """Make the version the item's published one, with the intervals of the whole document.
 
@@ -169,6 +181,8 @@ class Versions(Transactions):
             fingerprint: the item's state that was published.
             pipeline_version: the code that made the version's points.
             run_id: the run that publishes.
+            document_key: what the source calls the document now; None leaves that as it is.
+            renamed_from: key under which the source listed the item before; its row goes.
 
         Raises:
             FatalError: ``catalog_version_unknown``, ``catalog_version_withdrawn``, or
@@ -206,12 +220,19 @@ class Versions(Transactions):
                 at=published_at,
             )
             close_entries(session, document.source_id, source_key)
+            if renamed_from is not None:
+                remove_renamed(session, document.source_id, renamed_from, doc_id)
+            if document_key is not None:
+                set_key(session, document, document_key, published_at)
 
 
-def _find_same(session: Session, doc_id: str, draft: VersionDraft) -> VersionRow | None:
+def _find_same(
+    session: Session, doc_id: str, draft: VersionDraft, renamed_from: str | None
+) -> VersionRow | None:
+    keys = [draft.source_key, *([renamed_from] if renamed_from is not None else [])]
     of_item = (
         select(VersionRow)
-        .where(VersionRow.doc_id == doc_id, VersionRow.source_key == draft.source_key)
+        .where(VersionRow.doc_id == doc_id, VersionRow.source_key.in_(keys))
         .order_by(VersionRow.version.desc())
         .limit(1)
     )
