@@ -162,7 +162,12 @@ class _Stream(httpcore.NetworkStream):
         self._clock = clock
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._plain.read(max_bytes, self._wait(timeout, httpcore.ReadTimeout))
+        wait = self._wait(timeout, httpcore.ReadTimeout)
+        try:
+            return self._plain.read(max_bytes, wait)
+        except httpcore.ReadTimeout:
+            self._wait(timeout, httpcore.ReadTimeout)
+            raise
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._plain.write(buffer, self._wait(timeout, httpcore.WriteTimeout))
