@@ -203,7 +203,7 @@ def _parsed(url: str, asked: str, base: httpx.URL | None = None) -> httpx.URL:
     """
     try:
         target = httpx.URL(url) if base is None else base.join(url)
-        urlsplit(str(target))  # stricter about brackets
+        urlsplit(str(target)).port  # noqa: B018  # stricter about brackets and ports: ValueError
         if target.scheme not in ("http", "https") or not _HOST.fullmatch(target.raw_host):
             raise refused(asked, "it is not an http or https address")
         return target.copy_with(username="", password="", fragment=None)

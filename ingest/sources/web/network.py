@@ -125,9 +125,10 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        addresses = _resolve(host, port)
-        if not self._trusts(host, port):
-            _check(host, addresses)
+        if self._trusts(host, port):
+            addresses = _resolve(host, port)
+        else:
+            addresses = _resolve_public(host, port)
         end = time.monotonic() + min(timeout or float("inf"), self._clock.left())
         fault: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in addresses:
@@ -202,17 +203,19 @@ def _resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def _check(host: str, addresses: Iterable[str]) -> None:
+def _resolve_public(host: str, port: int) -> list[str]:
     """Raise ForbiddenAddressError for a host that isn't on the public Internet for certain."""
     last = host.rstrip(".").rpartition(".")[2]
     if _NUMBER.fullmatch(last) and not _is_address(host):
         # Programs disagree about 0177.0.0.1, 2130706433 and 127.1.
         raise ForbiddenAddressError("its host is a number that programs read differently")
+    addresses = _resolve(host, port)
     for address in addresses:
         if not is_public(ipaddress.ip_address(address.partition("%")[0])):
             raise ForbiddenAddressError(
                 "it leads to a private address; if that is meant, name its host in allow_hosts"
             )
+    return addresses
 
 
 def _is_address(host: str) -> bool:
