@@ -59,7 +59,7 @@ class FaultySite:
         return self.url + path
 
     def asks(self, path: str) -> list[Asked]:
-        """Return the requests for ``path``, with robots.txt and all others left out."""
+        """Return the requests for ``path`` alone."""
         return [asked for asked in self.asked if asked.path == path]
 
     def paths(self) -> list[str]:
@@ -67,8 +67,11 @@ class FaultySite:
 
 
 @contextmanager
-def faulty_site() -> Iterator[FaultySite]:
-    """Serve; what is not there is a 404."""
+def faulty_site(authorization: str | None = None) -> Iterator[FaultySite]:
+    """Serve; what is not there is a 404.
+
+    With ``authorization``, whoever does not send that very header is answered 401.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -76,6 +79,8 @@ def faulty_site() -> Iterator[FaultySite]:
             served.asked.append(Asked(self.command, self.path, headers))
             replies = served.replies.get(self.path, [Reply(b"nothing here", 404)])
             reply = replies.pop(0) if len(replies) > 1 else replies[0]
+            if authorization is not None and self.headers["Authorization"] != authorization:
+                reply = Reply(b"who are you?", 401)
             with suppress(OSError):  # the client had enough
                 self._send(reply, headers)
 
