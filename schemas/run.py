@@ -62,6 +62,8 @@ class Departed(Model):
     source_key: str
     doc_id: str
     doc_sha256: Sha256
+    size: int | None = None
+    """Of its bytes, which newcomers have to have; None while it was not looked up."""
 
 
 class SourcePlan(Model):

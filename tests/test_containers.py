@@ -461,7 +461,7 @@ def test_a_member_is_tried_again_through_its_container(
     (entry,) = open_catalog(ws.settings).quarantine()
     assert entry.times_seen == 2
     assert nothing_is_done(ws)
-    for module in ("members", "extract", "refusals", "publish"):
+    for module in ("listing", "members", "extract", "refusals", "publish"):
         monkeypatch.setattr(f"ingest.steps.{module}.PIPELINE_VERSION", "a newer one")
     line = run(ws)
     assert counts(line) == {"changed": 1, "members": 2, "opened": 2, "quarantined": 1}

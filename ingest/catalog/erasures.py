@@ -42,6 +42,12 @@ class Erasures(Transactions):
             hashes = _forgotten(session, "client", clients)
         return Forgotten(frozenset(documents), frozenset(clients[digest] for digest in hashes))
 
+    def keeps_anything_out(self) -> bool:
+        """Tell whether anything was forgotten for good."""
+        query = select(ErasureRow.id).where(ErasureRow.lasting).limit(1)
+        with self._reading() as session:
+            return session.scalar(query) is not None
+
     # --- the erasures themselves ------------------------------------------------------------
 
     def begin_erasure(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, exists, or_, select
@@ -111,9 +111,7 @@ class Listings(Transactions):
                 return
             part = query.where(column > keys[-1])
 
-    def still_there(
-        self, source_id: str, doc_ids: Iterable[str], gone: Collection[str]
-    ) -> set[str]:
+    def still_there(self, source_id: str, doc_ids: Iterable[str], gone: Container[str]) -> set[str]:
         """Return which of these documents have an item that is not gone, nor among ``gone``."""
         found: set[str] = set()
         with self._reading() as session:
@@ -146,12 +144,13 @@ class Listings(Transactions):
                         ItemRow.source_key.in_(batch),
                         ItemRow.container_key.is_(None),
                         ItemRow.state == "indexed",
+                        ItemRow.doc_sha256.is_not(None),
                         DocumentRow.document_key == ItemRow.source_key,
                         ~has_members,
                     )
                 )
                 found += [
-                    Departed(source_key=key, doc_id=doc_id, doc_sha256=digest)
+                    Departed(source_key=key, doc_id=doc_id, doc_sha256=str(digest))
                     for key, doc_id, digest in session.execute(query)
                 ]
         return found

@@ -177,12 +177,18 @@ class Traces(Transactions):
         return Known(frozenset(keys), frozenset(uris), frozenset(sha256s), rows)
 
     def alias_ids(self, doc_ids: Collection[str]) -> set[str]:
-        """Return the ids that these documents would have under the other keys they are known by."""
+        """Return the ids that these documents would have under the other keys they are known by.
+
+        Ids of other documents are not among them: one may have had a key before it was renamed.
+        """
         found: set[str] = set()
         with self._reading() as session:
             for batch in batches(sorted(doc_ids)):
                 for alias in session.scalars(_of(AliasRow, batch)):
                     found.add(document_id(alias.source_id, alias.document_key))
+            for batch in batches(sorted(found)):
+                query = select(DocumentRow.doc_id).where(DocumentRow.doc_id.in_(batch))
+                found -= set(session.scalars(query))
         return found - set(doc_ids)
 
     def bytes_of_others(self, sha256s: Collection[str], doc_ids: Collection[str]) -> set[str]:

@@ -134,6 +134,7 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
         received_at=fetched.received_at,
         extraction_uri=path,
         run_id=pipeline.run_id,
+        renamed_from=planned.renamed_from,
     )
     return ExtractedVersion(
         fetched=fetched,

@@ -8,6 +8,7 @@ from ingest.errors import ItemError, RetriableError
 from ingest.pipeline import Pipeline
 from ingest.sources.base import Fetched
 from ingest.steps.refusals import refuse, settle_members
+from ingest.steps.renames import take_renames
 from schemas.base import utc_now
 from schemas.run import BatchRef, FetchedItem, FetchResult, PlannedItem, Refusal
 
@@ -40,7 +41,7 @@ def fetch(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         pipeline.advance(ref, "fetch", number, len(batch.items), planned.item.source_key)
     if unanswered and len(unanswered) == len(batch.items):
         raise unanswered[0]
-    result = FetchResult(fetched=tuple(fetched), refused=tuple(refused))
+    result = FetchResult(fetched=tuple(take_renames(batch, fetched)), refused=tuple(refused))
     return pipeline.finish(ref, "fetch", result, fetched=len(fetched), refused=len(refused))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from more_itertools import chunked
 
 from ingest.catalog import Catalog
-from schemas.identity import document_id
 from schemas.source import Item, ListingEntry
 
 _AT_ONCE = 500
@@ -27,8 +26,13 @@ class ForgottenFilter:
 
     def rest_of(self, entries: Iterable[ListingEntry]) -> Iterator[ListingEntry]:
         """Yield the entries that may be pulled in, in their order."""
+        if not self._catalog.keeps_anything_out():
+            yield from entries
+            return
         for page in chunked(entries, _AT_ONCE):
-            doc_ids = [self._doc_id(entry) for entry in page]
+            keys = [_document_key(entry) for entry in page]
+            places = self._catalog.place(self._source_id, keys)
+            doc_ids = [places[key].doc_id for key in keys]
             clients = {
                 entry.client_id for entry in page if isinstance(entry, Item) and entry.client_id
             }
@@ -41,7 +45,7 @@ class ForgottenFilter:
                 else:
                     yield entry
 
-    def _doc_id(self, entry: ListingEntry) -> str:
-        # Of what could not be listed only the item's key is known, which is most often the same.
-        key = entry.document_key if isinstance(entry, Item) else entry.source_key
-        return document_id(self._source_id, key)
+
+def _document_key(entry: ListingEntry) -> str:
+    # Of what could not be listed only the item's key is known, which is most often the same.
+    return entry.document_key if isinstance(entry, Item) else entry.source_key

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from more_itertools import chunked
 
-from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
 from schemas.payload import MUTABLE_FIELDS, Payload
 from schemas.run import BatchRef, GateStep, IndexResult
@@ -34,14 +33,16 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             to_write: list[list[Payload]] = []
             for version in gate.passed:
                 wanted = pipeline.payloads(version)
-                to_write.append(_without_those_in_place(qdrant, wanted))
-                reused += len(wanted) - len(to_write[-1])
+                existing = qdrant.existing([payload.chunk_id for payload in wanted])
+                to_write.append(_without_those_in_place(wanted, existing))
+                new += len(wanted) - len(existing)
+                reused += len(existing)
             # The whole batch at once: the model sorts texts by length, so long lists cost less.
             vectors, embedded = _vectors(pipeline, [one for some in to_write for one in some])
             for number, (version, payloads) in enumerate(
                 zip(gate.passed, to_write, strict=True), start=1
             ):
-                new += qdrant.upsert(
+                qdrant.upsert(
                     (payload.chunk_id, vectors[payload.text_sha256], payload)
                     for payload in payloads
                 )
@@ -53,9 +54,10 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     return pipeline.finish(ref, "index", result, new=new, reused=reused)
 
 
-def _without_those_in_place(qdrant: VectorIndex, wanted: Sequence[Payload]) -> list[Payload]:
+def _without_those_in_place(
+    wanted: Sequence[Payload], existing: Mapping[str, dict[str, Any]]
+) -> list[Payload]:
     """Return the payloads to write: points that are missing, or that say something else."""
-    existing = qdrant.existing([payload.chunk_id for payload in wanted])
     to_write = []
     for payload in wanted:
         point = existing.get(payload.chunk_id)

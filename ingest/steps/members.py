@@ -36,16 +36,8 @@ def change_of(known: KnownItem | None) -> Literal["new", "changed"]:
     return "new" if known is None or known.doc_sha256 is None else "changed"
 
 
-def waiting_containers(known: Mapping[str, KnownItem]) -> set[str]:
-    """Return the keys of the listed items that have a member which needs work."""
-    return {
-        item.container_key
-        for item in known.values()
-        if item.container_key is not None and _is_waiting(item)
-    }
-
-
-def _is_waiting(item: KnownItem) -> bool:
+def is_waiting(item: KnownItem) -> bool:
+    """Tell whether a member makes its container be read again."""
     return item.listed and item.state != "gone" and needs_work(item)
 
 
@@ -108,7 +100,7 @@ class MemberTree:
 
     def has_waiting_inside(self, key: str) -> bool:
         """Tell whether a member of the document ``key`` needs work."""
-        return any(_is_waiting(item) for _, item in self._inside(key))
+        return any(is_waiting(item) for _, item in self._inside(key))
 
     def _inside(self, key: str) -> Iterator[tuple[str, KnownItem]]:
         prefix = member_key(key, "")

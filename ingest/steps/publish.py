@@ -57,6 +57,8 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                     fingerprint=planned.item.fingerprint,
                     pipeline_version=PIPELINE_VERSION,
                     run_id=pipeline.run_id,
+                    document_key=planned.item.document_key,
+                    renamed_from=planned.renamed_from,
                 )
                 published.append(
                     PublishedVersion(

@@ -28,7 +28,7 @@ def refuse(
     refusal = Refusal(
         source_id=item.source_id,
         source_key=item.source_key,
-        doc_id=planned.doc_id,
+        doc_id=_document_refused(pipeline, planned),
         stage=stage,
         code=error.code,
         message=error.message,
@@ -42,6 +42,18 @@ def refuse(
         level="item" if stage in ("plan", "fetch") else "document",
     )
     return refusal
+
+
+def _document_refused(pipeline: Pipeline, planned: PlannedItem) -> str:
+    """Return the document that is refused with the item.
+
+    A renamed item is refused as a new document; the one that it was goes as its old name did.
+    """
+    if planned.renamed_from is None:
+        return planned.doc_id
+    pipeline.catalog.drop_pending(planned.doc_id)
+    key = planned.item.document_key
+    return pipeline.catalog.place(planned.item.source_id, [key])[key].doc_id
 
 
 def settle_members(pipeline: Pipeline, planned: PlannedItem) -> None:

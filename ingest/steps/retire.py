@@ -7,7 +7,7 @@ from datetime import datetime
 
 from ingest.pipeline import Pipeline
 from schemas.base import OPEN_END, utc_now
-from schemas.run import ExtractResult, RetireResult, SourcePlan
+from schemas.run import ExtractResult, FetchResult, RetireResult, SourcePlan
 
 
 def retire(pipeline: Pipeline, source_id: str) -> RetireResult:
@@ -22,13 +22,10 @@ def retire(pipeline: Pipeline, source_id: str) -> RetireResult:
     plan = pipeline.artifacts.read(pipeline.plan_path(source_id), SourcePlan)
     read = list(_extract_results(pipeline, plan))
     gone = {*plan.gone, *(key for result in read for key in result.members_gone)}
+    gone -= _awaited(pipeline, plan)
     leaving = {*plan.retire, *(doc_id for result in read for doc_id in result.retire)}
     if leaving:
-        leaving -= {
-            item.doc_id
-            for key, item in pipeline.catalog.known_items(source_id).items()
-            if item.state != "gone" and key not in gone
-        }
+        leaving -= pipeline.catalog.still_there(source_id, leaving, gone)
     returned = {*plan.restore, *(doc_id for result in read for doc_id in result.restore)}
     retired, restored = tuple(sorted(leaving)), tuple(sorted(returned))
     points = 0
@@ -48,6 +45,23 @@ def retire(pipeline: Pipeline, source_id: str) -> RetireResult:
     result = RetireResult(retired=retired, restored=restored, points_retired=points)
     pipeline.artifacts.write(retire_path(pipeline, source_id), result)
     return result
+
+
+def _awaited(pipeline: Pipeline, plan: SourcePlan) -> set[str]:
+    """Return the keys that stay for now, since what they may be called now was not read.
+
+    The next run finds them gone again, and then sees whether they were renamed.
+    """
+    keys: set[str] = set()
+    for batch_id, may_be_renamed in plan.awaited.items():
+        fetched = pipeline.stage_path(batch_id, "fetch")
+        done = pipeline.artifacts.exists(pipeline.stage_path(batch_id, "publish"))
+        if not done or any(
+            refusal.fingerprint is None
+            for refusal in pipeline.artifacts.read(fetched, FetchResult).refused
+        ):
+            keys.update(may_be_renamed)
+    return keys
 
 
 def _extract_results(pipeline: Pipeline, plan: SourcePlan) -> Iterator[ExtractResult]:
