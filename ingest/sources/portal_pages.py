@@ -9,7 +9,6 @@ from email.message import Message
 from typing import Any, Protocol
 from urllib.parse import urljoin
 
-import httpx
 import jmespath  # type: ignore[import-untyped]  # jmespath ships no types
 import lxml.html  # type: ignore[import-untyped]  # lxml ships no types
 from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
@@ -19,10 +18,12 @@ from lxml.etree import LxmlError  # type: ignore[import-untyped]
 from ingest.errors import ConfigurationError
 from ingest.sources.base import UnlistableError
 from ingest.sources.entry_html import clean, one_line
-from ingest.sources.web import public_url
+from ingest.sources.web import public_url, web_address
 from schemas.base import sha256_text
 from schemas.source import PortalSource
 
+_SHOWN = 200
+"""Characters of a link that a message repeats."""
 _NO_DOCUMENT = frozenset({"mailto:", "tel:", "javascript:", "data:"})
 
 
@@ -192,14 +193,13 @@ def document_url(base: str, link: str) -> str:
     Raises:
         UnlistableError: ``link_refused``: it is no http or https address.
     """
+    link = clean(link).strip()
     try:
-        url = httpx.URL(_absolute(base, link)).copy_with(username="", password="", fragment=None)
-    except (ValueError, httpx.InvalidURL):
-        url = httpx.URL("")
-    if url.scheme not in ("http", "https") or not url.host:
-        shown = public_url(one_line(clean(link)))[:200]
-        raise UnlistableError("link_refused", f"{shown!r} is no http or https address")
-    return str(url)
+        return str(web_address(link, base))
+    except ValueError as error:
+        raise UnlistableError(
+            "link_refused", f"{public_url(one_line(link))[:_SHOWN]!r} is not read, since {error}"
+        ) from None
 
 
 def _absolute(base: str, link: str) -> str:

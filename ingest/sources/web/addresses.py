@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urljoin, urlsplit
 
 import httpx
 
@@ -19,6 +19,8 @@ _SIGNED = frozenset(
     | {"sp", "spr", "sr", "srt", "ss", "st", "sv"}
 )
 """What accompanies a signature (S3 version 2, CloudFront, Azure), and changes with it."""
+_HOST = re.compile(rb"[A-Za-z0-9._:-]+")
+_NO_HOST = re.compile(r"https?:(?!//[^/?#])", re.IGNORECASE)
 _USER_INFO = re.compile(r"^([a-z][a-z0-9+.-]*:)?//[^/?#]*@", re.IGNORECASE)
 
 
@@ -44,6 +46,28 @@ def public_url(url: str) -> str:
         and not (signed and name in _SIGNED)
     ]
     return path + ("?" + "&".join(kept) if kept else "") + mark + fragment
+
+
+def web_address(link: str, base: str | httpx.URL | None = None) -> httpx.URL:
+    """Return where a link on the page ``base`` leads, without user info and fragment.
+
+    No server is sent a fragment, and user info would be credentials that nobody configured.
+
+    Raises:
+        ValueError: that is no http or https address. The text says so, and quotes nothing.
+    """
+    try:
+        target = urljoin(str(base), link) if base is not None else link
+        if _NO_HOST.match(link):
+            raise ValueError(link)  # programs make different things of "http:a" and "http:///a"
+        urlsplit(target).port  # noqa: B018  # stricter than httpx about brackets and ports
+        url = httpx.URL(target)
+    except (ValueError, httpx.InvalidURL):
+        # Their texts quote the address, with all that is in it.
+        raise ValueError("it is no address") from None
+    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host):
+        raise ValueError("it is not an http or https address")
+    return url.copy_with(username="", password="", fragment=None)
 
 
 Origin = tuple[str, str, int]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import weakref
 from collections.abc import Iterator, Mapping
@@ -10,13 +9,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
 from importlib.metadata import version
-from urllib.parse import urlsplit
 
 import httpcore
 import httpx
 
 from ingest.errors import ItemError, RetriableError
-from ingest.sources.web.addresses import Origin, origin, public_url
+from ingest.sources.web.addresses import Origin, origin, public_url, web_address
 from ingest.sources.web.log import keep_secrets_out
 from ingest.sources.web.network import CheckedTransport, Clock, ForbiddenAddressError
 from ingest.sources.web.pace import Pace, retry_after
@@ -34,7 +32,6 @@ _PASSING = {408, 425, 429}
 _TRIES = 3
 _FIRST_WAIT = 0.25
 """Seconds before a server that failed is asked again; then twice as long."""
-_HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 _ROBOTS_BYTES = 512 * 1024
 """What is beyond is not looked at (RFC 9309 §2.5)."""
 
@@ -195,21 +192,11 @@ CONNECTION_ERRORS = (
 """What httpcore raises when a server cannot be reached or breaks the rules."""
 
 
-def _parsed(url: str, asked: str, base: httpx.URL | None = None) -> httpx.URL:
-    """Return an address without user info and fragment, which no server is sent.
-
-    Raises:
-        ItemError: it is no http or https address.
-    """
+def _parsed(link: str, asked: str, base: httpx.URL | None = None) -> httpx.URL:
     try:
-        target = httpx.URL(url) if base is None else base.join(url)
-        urlsplit(str(target)).port  # noqa: B018  # stricter about brackets and ports: ValueError
-        if target.scheme not in ("http", "https") or not _HOST.fullmatch(target.raw_host):
-            raise refused(asked, "it is not an http or https address")
-        return target.copy_with(username="", password="", fragment=None)
-    except (ValueError, httpx.InvalidURL):
-        # Their texts quote the address, with all that is in it.
-        raise refused(asked, "it is no address") from None
+        return web_address(link, base)
+    except ValueError as error:
+        raise refused(asked, str(error)) from None
 
 
 def _busy(url: str, seconds: float, status: int | None = None) -> RetriableError:

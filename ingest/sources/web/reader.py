@@ -14,7 +14,7 @@ from ingest.errors import ConfigurationError, ItemError, RetriableError
 from ingest.secrets import register
 from ingest.sources.credentials import CredentialLookup
 from ingest.sources.location import too_large
-from ingest.sources.web.addresses import public_url
+from ingest.sources.web.addresses import public_url, web_address
 from ingest.sources.web.cache import PageCache
 from ingest.sources.web.download import download
 from ingest.sources.web.exchange import CONNECTION_ERRORS, Exchange
@@ -119,10 +119,9 @@ class WebReader:
 
 def _own_address(address: str) -> httpx.URL | None:
     try:
-        own = httpx.URL(address)
-    except (ValueError, httpx.InvalidURL):
+        return web_address(address)
+    except ValueError:
         return None  # it is refused when it is read
-    return own.copy_with(username="", password="", fragment=None)
 
 
 def _authorization(source: FeedSource | PortalSource, lookup: CredentialLookup) -> str | None:
