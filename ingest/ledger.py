@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from ingest.freshness import freshness, staleness_alert
 from ingest.pipeline import Pipeline
 from ingest.steps.retire import retire_path
 from schemas.base import Model, utc_now
@@ -25,6 +26,8 @@ from schemas.run import (
     RetireResult,
     SourcePlan,
     Stage,
+    SweepResult,
+    SweptSource,
 )
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -59,11 +62,18 @@ def build_ledger(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         lines=tuple(_line(pipeline, source_id, plans.get(source_id)) for source_id in source_ids),
         alerts=(
             *(alert for plan in plans.values() for alert in plan.alerts),
+            *_stale(pipeline, source_ids),
             *_unfinished_erasures(pipeline),
         ),
         unprovable=rechecked.findings,
         points_rechecked=rechecked.points,
     )
+
+
+def _stale(pipeline: Pipeline, source_ids: Sequence[str]) -> list[str]:
+    sources = [pipeline.configuration.source(source_id) for source_id in source_ids]
+    found = freshness(pipeline.catalog, sources, utc_now())
+    return [staleness_alert(health) for health in found if health.stale]
 
 
 def _unfinished_erasures(pipeline: Pipeline) -> list[str]:
@@ -78,6 +88,11 @@ def _unfinished_erasures(pipeline: Pipeline) -> list[str]:
 def erase_path(run_id: str) -> str:
     """Return where it is kept what the run erased."""
     return f"runs/{run_id}/erased.json"
+
+
+def sweep_path(run_id: str) -> str:
+    """Return where it is kept what the run's sweep of licences did."""
+    return f"runs/{run_id}/swept.json"
 
 
 def recheck_path(run_id: str) -> str:
@@ -118,10 +133,16 @@ def _line(pipeline: Pipeline, source_id: str, plan: SourcePlan | None) -> Ledger
         retired = pipeline.artifacts.read(path, RetireResult)
         counts["retired"] = len(retired.retired)
         counts["points_retired"] = retired.points_retired
+    path = sweep_path(pipeline.run_id)
+    if pipeline.artifacts.exists(path):
+        swept = pipeline.artifacts.read(path, SweepResult).sources.get(source_id, SweptSource())
+        counts["retired"] = counts.get("retired", 0) + len(swept.retired)
+        counts["points_retired"] = counts.get("points_retired", 0) + swept.points_retired
+        counts["erased"] = swept.erased
     path = erase_path(pipeline.run_id)
     if pipeline.artifacts.exists(path):
         erased = pipeline.artifacts.read(path, EraseResult)
-        counts["erased"] = erased.documents.get(source_id, 0)
+        counts["erased"] = counts.get("erased", 0) + erased.documents.get(source_id, 0)
     return LedgerLine(
         source_id=source_id,
         **counts,

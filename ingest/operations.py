@@ -12,6 +12,7 @@ from rich.console import Console
 from ingest.configuration import load_configuration
 from ingest.display import RunDisplay, print_ledger
 from ingest.errors import ItemError, MunimentError
+from ingest.freshness import freshness
 from ingest.pipeline import (
     Pipeline,
     open_artifacts,
@@ -25,7 +26,7 @@ from ingest.settings import Settings
 from schemas.base import utc_now
 from schemas.chunk import Chunk
 from schemas.document import Extraction
-from schemas.run import Ledger, QuarantineState
+from schemas.run import Ledger, QuarantineState, SourceHealth
 
 if TYPE_CHECKING:
     from ingest.catalog.records import QuarantineRecord, VersionRecord
@@ -90,6 +91,10 @@ def last_ledger(settings: Settings) -> Ledger | None:
 def status(settings: Settings) -> dict[str, Any]:
     """Return the last run as ``muniment status --json`` prints it (docs/cli.md)."""
     ledger = last_ledger(settings)
+    listings = {
+        health.source_id: health.model_dump(mode="json", exclude={"source_id"})
+        for health in source_health(settings)
+    }
     if ledger is None:
         return {
             "run_id": None,
@@ -99,6 +104,7 @@ def status(settings: Settings) -> dict[str, Any]:
             "alerts": [],
             "errors": {},
             "unprovable": [],
+            "listings": listings,
         }
     names = (
         "listed",
@@ -127,7 +133,18 @@ def status(settings: Settings) -> dict[str, Any]:
         "alerts": list(ledger.alerts),
         "errors": {line.source_id: line.error for line in ledger.lines if line.error},
         "unprovable": list(ledger.unprovable),
+        "listings": listings,
     }
+
+
+def source_health(settings: Settings) -> list[SourceHealth]:
+    """Return when each configured source was last listed, and whether that is too long ago.
+
+    Raises:
+        ConfigurationError: the sources file is wrong.
+    """
+    configuration = load_configuration(settings.sources_file, settings.licences_file)
+    return freshness(open_catalog(settings), configuration.sources, utc_now())
 
 
 def search(

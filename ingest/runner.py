@@ -13,12 +13,21 @@ from typing import ParamSpec, TypeVar
 import tenacity
 
 from ingest.errors import DataQualityError, FatalError, MunimentError, RetriableError
-from ingest.ledger import BATCH_STAGES, failure_path
+from ingest.ledger import BATCH_STAGES, failure_path, sweep_path
 from ingest.pipeline import Pipeline
 from ingest.progress import ProgressEvent
+from ingest.secrets import redact
 from ingest.steps.retire import retire_path
 from schemas.base import utc_now
-from schemas.run import BatchFailure, BatchRef, Ledger, PublishResult, RetireResult, Stage
+from schemas.run import (
+    BatchFailure,
+    BatchRef,
+    Ledger,
+    PublishResult,
+    RetireResult,
+    Stage,
+    SweepResult,
+)
 
 _ATTEMPTS = 4
 
@@ -44,7 +53,13 @@ def plan_source(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
 
     pipeline.catalog.start_run(pipeline.run_id, utc_now())
     with _recorded(pipeline, "plan", source_id, None) as finished:
-        refs = plan(pipeline, source_id)
+        try:
+            refs = plan(pipeline, source_id)
+        except Exception as error:
+            # Where the catalogue itself is the trouble, the step's error says so.
+            with suppress(MunimentError):
+                pipeline.catalog.source_failed(source_id, redact(str(error)), utc_now())
+            raise
         finished(sum(ref.counts.get("items", 0) for ref in refs), f"{len(refs)} batches")
     return refs
 
@@ -86,6 +101,16 @@ def resume_erasures(pipeline: Pipeline) -> None:
             log.warning("Erasure %s was taken to its end.", receipt.number)
     except FatalError as error:
         log.error("%s", error)
+
+
+def sweep_licences(pipeline: Pipeline) -> None:
+    """Retire or erase what no licence covers any more, and restore what one covers again."""
+    from ingest.steps.sweep import sweep
+
+    with _recorded(pipeline, "sweep", "all", None) as finished:
+        swept = sweep(pipeline, utc_now()).sources.values()
+        taken = sum(len(source.retired) + source.erased for source in swept)
+        finished(taken, f"{sum(len(source.restored) for source in swept)} restored")
 
 
 def erase_gone(pipeline: Pipeline) -> None:
@@ -142,6 +167,8 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
             with _others_go_on():
                 _retrying(retire_source)(pipeline, source_id)
         with _others_go_on():
+            _retrying(sweep_licences)(pipeline)
+        with _others_go_on():
             _retrying(erase_gone)(pipeline)
         with _others_go_on():
             _retrying(recheck_share)(pipeline)
@@ -194,6 +221,10 @@ def raise_if_failed(ledger: Ledger) -> None:
 def changed_documents(pipeline: Pipeline) -> list[str]:
     """Return the ids of the documents that this run published, retired or restored."""
     changed: set[str] = set()
+    path = sweep_path(pipeline.run_id)
+    if pipeline.artifacts.exists(path):
+        for swept in pipeline.artifacts.read(path, SweepResult).sources.values():
+            changed.update(swept.retired, swept.restored)
     for plan in pipeline.plans():
         path = retire_path(pipeline, plan.source_id)
         if pipeline.artifacts.exists(path):
@@ -233,11 +264,12 @@ def _recorded(
         yield lambda done, detail: emit("finished", done, detail)
     except Exception as error:
         code = error.code if isinstance(error, MunimentError) else type(error).__name__
+        reason = redact(str(error))
         pipeline.artifacts.write(
             failure_path(pipeline, batch_id or source_id),
-            BatchFailure(stage=stage, code=code, message=f"{stage}: {error}"),
+            BatchFailure(stage=stage, code=code, message=f"{stage}: {reason}"),
         )
-        emit("failed", detail=str(error))
+        emit("failed", detail=reason)
         raise
 
 

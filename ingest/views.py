@@ -13,9 +13,11 @@ from rich.table import Table
 
 from ingest import operations
 from ingest.display import print_ledger
+from ingest.freshness import age_in_words
 from ingest.settings import Settings
 from schemas.chunk import Chunk
 from schemas.document import Extraction
+from schemas.run import SourceHealth
 
 if TYPE_CHECKING:
     from ingest.catalog.records import QuarantineRecord
@@ -26,12 +28,31 @@ _SNIPPET_CHARS = 480
 
 
 def print_status(settings: Settings, console: Console) -> None:
-    """Show the last run as the table that ended it."""
+    """Show the last run as the table that ended it, and how fresh each source is now."""
     ledger = operations.last_ledger(settings)
+    health = operations.source_health(settings)
     if ledger is None:
         console.print("No run has ended yet. Start one with: muniment run")
-        return
-    print_ledger(console, ledger)
+    else:
+        print_ledger(console, ledger)
+    print_freshness(console, health)
+
+
+def print_freshness(console: Console, sources: Sequence[SourceHealth]) -> None:
+    """Show when each source was last listed, and why one could not be."""
+    table = Table("source", "last listed", "age", "entries", "state")
+    for source in sources:
+        table.add_row(
+            source.source_id,
+            f"{source.listed_at:%Y-%m-%d %H:%M} UTC" if source.listed_at else "never",
+            age_in_words(source) if source.listed_at else "",
+            "" if source.entries is None else f"{source.entries:,}",
+            "[bold red]stale[/bold red]" if source.stale else "fresh",
+        )
+    console.print(table)
+    for source in sources:
+        if source.error:
+            console.print(f"[red]{source.source_id}: {escape(source.error)}[/red]")
 
 
 def print_hits(console: Console, hits: Sequence[SearchHit]) -> None:

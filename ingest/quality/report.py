@@ -16,9 +16,10 @@ from typing import Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ingest.freshness import age_in_words
 from ingest.quality.results import ExpectationCheck, FailedVersion, GateFailure, GateResult
 from schemas.document import ExtractionWarning
-from schemas.run import Ledger, LedgerLine
+from schemas.run import Ledger, LedgerLine, SourceHealth
 
 _EXAMPLES = 5
 _LISTED_CHUNKS = 50
@@ -99,12 +100,13 @@ def write_report(
     out: Path,
     *,
     notes: Sequence[ReadingNote] = (),
+    freshness: Sequence[SourceHealth] = (),
 ) -> Path:
     """Write the report as one HTML file at ``out``, making its folder, and return its path.
 
     ``results`` are the gate's, one a batch; ``quarantine`` are the open entries; ``notes`` are what
-    reading the run's documents found. The file is replaced at once, so that whoever has it open
-    never reads half of it.
+    reading the run's documents found; ``freshness`` tells of every configured source when it was
+    last listed. The file is replaced at once, so that whoever has it open never reads half of it.
     """
     checks = _merge_checks(results)
     page = (
@@ -121,6 +123,7 @@ def write_report(
             rows=sum(result.checked_rows for result in results),
             refused=len({key for result in results for key in result.failed_versions}),
             readings=_readings(notes),
+            freshness=freshness,
             quarantine=sorted(quarantine, key=lambda entry: (entry.source_id, entry.source_key)),
         )
     )
@@ -156,7 +159,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(moment=_moment, duration=_duration, number=_number)
+    environment.filters.update(moment=_moment, duration=_duration, number=_number, age=age_in_words)
     return environment
 
 

@@ -110,6 +110,17 @@ def term_expectations(now: datetime) -> Iterator[Expectation]:
             **about(f"{name}_blank", description, guarantee=6, owner=LICENCE_REVIEWER),
         )
     yield ExpectColumnValuesToBeBetween(
+        column="licence_valid_from",
+        max_value=now,
+        **about(
+            "licence_not_yet",
+            "The licence should have begun: readers get nothing under one before that.",
+            guarantee=6,
+            severity="info",
+            owner=LICENCE_REVIEWER,
+        ),
+    )
+    yield ExpectColumnValuesToBeBetween(
         column="licence_valid_until",
         min_value=now,
         strict_min=True,

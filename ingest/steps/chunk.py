@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from ingest.chunking import CHUNKER_VERSION
 from ingest.errors import ItemError
 from ingest.fragments import SHOWN_BY_BROWSERS, PageText
+from ingest.licensing import licence_of
 from ingest.payloads import build_payload
 from ingest.pipeline import Pipeline
 from ingest.steps.refusals import refuse
@@ -41,13 +42,7 @@ def chunk(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
 def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
     item = extracted.fetched.planned.item
     source = pipeline.configuration.source(item.source_id)
-    licence = pipeline.configuration.licences.get(item.licence_id)
-    if licence is None:
-        raise ItemError(
-            "licence_unknown",
-            f"{item.source_key}: its licence {item.licence_id!r} is not in the registry. Add it to "
-            f"{pipeline.settings.licences_file}, then retry the item.",
-        )
+    licence = licence_of(pipeline.configuration.licences, item)
     extraction = pipeline.artifacts.read(extracted.extraction_uri, Extraction)
     chunks = pipeline.chunker.chunk(extraction)
     if not chunks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from ingest.errors import ItemError
+from ingest.licensing import valid_until
 from ingest.pipeline import Pipeline
 from ingest.steps.members import MemberTree, MemberTrees
 from ingest.steps.readings import Reader, Reading, extraction_path
@@ -127,6 +128,7 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
         source_uri=item.uri,
         media_type=reading.media_type,
         licence_id=item.licence_id,
+        licence_valid_until=valid_until(pipeline.configuration.licences, item),
         confidentiality=item.confidentiality,
         client_id=item.client_id,
         effective_from=item.effective_from or fetched.received_at,

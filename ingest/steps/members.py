@@ -251,6 +251,7 @@ class MemberTrees:
             version_label=above.version_label,
             effective_from=above.effective_from,
             licence_id=above.licence_id,
+            terms=above.terms,
             confidentiality=above.confidentiality,
             client_id=above.client_id,
         )

@@ -43,9 +43,9 @@ def recheck(pipeline: Pipeline, now: datetime) -> RecheckResult:
 def _due(pipeline: Pipeline, now: datetime) -> Iterator[VersionRecord]:
     """Yield the published versions of tonight's documents, but for those this run published."""
     nights = pipeline.settings.recheck_nights
-    for document in pipeline.catalog.documents():
-        if UUID(document.doc_id).int % nights == now.toordinal() % nights:
-            for record in pipeline.catalog.versions(document.doc_id):
+    for doc_id in pipeline.catalog.document_ids():
+        if UUID(doc_id).int % nights == now.toordinal() % nights:
+            for record in pipeline.catalog.versions(doc_id):
                 if record.state == "published" and record.run_id != pipeline.run_id:
                     yield record
 

@@ -8,10 +8,12 @@ from itertools import chain, zip_longest
 from pathlib import Path
 
 from ingest.errors import ItemError
+from ingest.freshness import freshness
 from ingest.ledger import build_ledger
 from ingest.pipeline import Pipeline, report_folder
 from ingest.quality.report import ReadingNote, write_report
 from ingest.quality.results import GateResult
+from schemas.base import utc_now
 from schemas.document import Extraction
 from schemas.run import (
     AuditResult,
@@ -41,6 +43,7 @@ def report(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         pipeline.catalog.quarantine(),
         folder / "quality.html",
         notes=list(_notes(pipeline)),
+        freshness=freshness(pipeline.catalog, pipeline.configuration.sources, utc_now()),
     )
     _draw_pages(pipeline, folder / "pages")
     pipeline.catalog.finish_run(pipeline.run_id, ledger)
