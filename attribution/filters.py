@@ -12,19 +12,28 @@ from pydantic import TypeAdapter
 from qdrant_client import models
 
 from schemas.base import UtcDatetime, utc_now
+from schemas.licence import WORLD, Territory, Use
 
 _OPEN_TO_OUR_READERS = ["public", "internal"]
 _INSTANT: TypeAdapter[datetime] = TypeAdapter(UtcDatetime)
+_USE: TypeAdapter[Use] = TypeAdapter(Use)
+_TERRITORY: TypeAdapter[str] = TypeAdapter(Territory)
 
 
 def default_filter(
-    *, at: datetime | None = None, now: datetime | None = None, client_id: str | None = None
+    *,
+    at: datetime | None = None,
+    now: datetime | None = None,
+    client_id: str | None = None,
+    use: Use = "retrieval",
+    territory: str | None = None,
 ) -> models.Filter:
     """Return the filter for what a reader may see, as of the date ``at``.
 
     It lets a point through that is in force at ``at``, was not retired by then, is published, is
-    under a licence valid now, and is open to the reader. Everything unknown is shut out: a point
-    without one of these dates matches nothing (guarantee 6).
+    under a licence that is valid now, allows the use and holds where the reader is, and is open to
+    the reader. Everything unknown is shut out: a point without one of these fields matches nothing
+    (guarantee 6).
 
     Args:
         at: the date asked about; ``now`` where it is not given.
@@ -32,10 +41,15 @@ def default_filter(
             even for a question about the past, because the use takes place now.
         client_id: the client that the reader works for. Without one, nothing that is confidential
             to a client is returned.
+        use: what is done with what is found.
+        territory: country in which it is used (ISO 3166-1, two letters). Without one, only what is
+            licensed for the whole world is returned.
 
     Raises:
-        ValueError: a date has no offset from UTC.
+        ValueError: a date has no offset from UTC, or the use or the territory is none.
     """
+    _USE.validate_python(use)
+    where = [WORLD] if territory is None else [WORLD, _TERRITORY.validate_python(territory)]
     now = utc_now() if now is None else _INSTANT.validate_python(now)
     at = now if at is None else _INSTANT.validate_python(at)
     return models.Filter(
@@ -43,7 +57,10 @@ def default_filter(
             _date("effective_from", lte=at),
             _date("effective_until", gt=at),
             _date("retired_at", gt=at),
+            _date("licence_valid_from", lte=now),
             _date("licence_valid_until", gt=now),
+            _equals("allowed_uses", use),
+            models.FieldCondition(key="territories", match=models.MatchAny(any=where)),
             # A staged point has no date here, and no date is in no range.
             _date("published_at", lte=now),
             _visible_to(client_id),
@@ -54,7 +71,8 @@ def default_filter(
 def document_filter(doc_id: str, version: int | None = None) -> models.Filter:
     """Return the filter for all points of a document, staged and retired ones included.
 
-    With ``version``, of that version alone.
+    With ``version``, of that version alone. It is the pipeline's own: it asks nothing of who reads,
+    so what it finds is for no reader.
     """
     conditions: list[models.Condition] = [_equals("doc_id", doc_id)]
     if version is not None:
@@ -63,7 +81,10 @@ def document_filter(doc_id: str, version: int | None = None) -> models.Filter:
 
 
 def staged_filter(doc_id: str, version: int) -> models.Filter:
-    """Return the filter for the points of a version that no reader can see yet."""
+    """Return the filter for the points of a version that no reader can see yet.
+
+    It is the pipeline's own, as `document_filter` is.
+    """
     staged = models.IsEmptyCondition(is_empty=models.PayloadField(key="published_at"))
     return models.Filter(must=[document_filter(doc_id, version), staged])
 

@@ -156,6 +156,13 @@ def nightly_ingest() -> None:
         get_current_context()["source_id"] = source_id  # type: ignore[typeddict-unknown-key]  # for the label
         retire_source(_pipeline(), source_id)
 
+    @task(trigger_rule="all_done", execution_timeout=timedelta(hours=2), pool="index")
+    def sweep() -> None:
+        """Take back what no licence covers any more, and bring back what one covers again."""
+        from ingest.runner import sweep_licences
+
+        sweep_licences(_pipeline())
+
     @task(trigger_rule="all_done", execution_timeout=timedelta(hours=4), pool="index")
     def erase() -> None:
         """Erase the documents that left a source whose policy says so."""
@@ -187,7 +194,7 @@ def nightly_ingest() -> None:
     planned = plan.expand(source_id=source_ids)
     processed = batch.expand(ref=batches(planned))
     retired = retire.expand(source_id=source_ids)
-    processed >> retired >> erase() >> recheck() >> report(source_ids)
+    processed >> retired >> sweep() >> erase() >> recheck() >> report(source_ids)
 
 
 nightly_ingest()

@@ -18,6 +18,7 @@ import typer
 from ingest.cli_common import Json, console, errors, print_json, reports_errors, settings_of
 from ingest.erasure.cli import forget_app
 from ingest.errors import ItemError
+from ingest.licences_cli import licences_app
 from schemas.run import QuarantineState
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ config_app = typer.Typer(help="Check the configuration.", no_args_is_help=True)
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(config_app, name="config")
 app.add_typer(forget_app, name="forget")
+app.add_typer(licences_app, name="licences")
 
 File = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A document.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -87,28 +88,42 @@ class Terms(Model):
     valid_until: UtcDatetime | None = None
 
 
-def narrowed(licence: Licence, terms: Terms | None) -> Licence:
-    """Return ``licence`` as ``terms`` narrow it; its id stays.
-
-    Raises:
-        ValueError: the terms allow something that the licence does not; the message names all of
-            it. Or what is left is no licence: it ends before it begins.
-    """
-    if terms is None:
-        return licence
-    said: dict[str, Any] = {
-        name: value for name, value in terms.model_dump().items() if value is not None
-    }
-    wider = [
-        f"{name} {value!r} (the licence has {getattr(licence, name)!r})"
+def widening(licence: Licence, terms: Terms) -> list[str]:
+    """Return what ``terms`` allow and ``licence`` does not, in words; nothing of it counts."""
+    said = {name: value for name, value in terms if value is not None}
+    return [
+        f"{name} {_shown(value)} where the licence has {_shown(getattr(licence, name))}"
         for name, value in said.items()
         if name != "attribution_text" and _is_wider(name, value, getattr(licence, name))
     ]
-    if wider:
-        raise ValueError(f"they allow more than the licence {licence.id!r}: {'; '.join(wider)}")
+
+
+def narrowed(licence: Licence, terms: Terms | None) -> Licence:
+    """Return ``licence`` as ``terms`` narrow it; its id stays.
+
+    Of each of the two the narrower one counts, so terms that allow more than the licence (see
+    `widening`) change nothing, even if it is the licence that became narrower later.
+
+    Raises:
+        ValueError: no use or no country is left, or it ends before it begins.
+    """
+    if terms is None:
+        return licence
+    both: dict[str, Any] = {}
+    for name, value in terms:
+        licensed: Any = getattr(licence, name)
+        if value is None:
+            continue
+        if name in ("allowed_uses", "territories"):
+            # No territories at all means everywhere; all others are lists of what is allowed.
+            both[name] = tuple(one for one in value if one in licensed or not licensed)
+            if not both[name]:
+                raise ValueError(f"{name} has nothing in common with the licence {licence.id!r}")
+        elif name == "attribution_text" or not _is_wider(name, value, licensed):
+            both[name] = value
     if terms.attribution_text is not None:
-        said["attribution_required"] = True
-    return Licence.model_validate(licence.model_dump() | said)
+        both["attribution_required"] = True
+    return Licence.model_validate(licence.model_dump() | both)
 
 
 def _is_wider(name: str, value: Any, licensed: Any) -> bool:
@@ -125,3 +140,9 @@ def _is_wider(name: str, value: Any, licensed: Any) -> bool:
             return bool(value > licensed)
         case _:
             return bool(value and not licensed)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return value.isoformat() if isinstance(value, datetime) else str(value)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import OPEN_END, Model, Sha256, UtcDatetime
+from schemas.base import BEGINNING, OPEN_END, Model, Sha256, UtcDatetime
 from schemas.chunk import Locator, PageBox
 from schemas.document import ElementKind
 from schemas.licence import Confidentiality, Use
@@ -91,7 +91,7 @@ class Payload(Model):
     """What may be done with it: retrieval, generation, analysis, training."""
     territories: Annotated[tuple[str, ...], _indexed("keyword")]
     """Countries (ISO 3166-1, two letters) in which it may be used; "*" alone for everywhere."""
-    licence_valid_from: Annotated[UtcDatetime, _indexed("datetime")]
+    licence_valid_from: Annotated[UtcDatetime, _indexed("datetime")] = BEGINNING
     """Before then the default filter does not return it; 1900-01-01 without a beginning."""
     licence_valid_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
     """From then on the default filter returns it no more; 9999-12-31 without end."""

@@ -21,6 +21,7 @@ Stage = Literal[
     "audit",
     "publish",
     "retire",
+    "sweep",
     "erase",
     "recheck",
     "report",
@@ -247,6 +248,21 @@ class RetireResult(Model):
     points_retired: int = 0
 
 
+class SweptSource(Model):
+    """Documents of one source whose licence ended, or is valid again."""
+
+    retired: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    erased: int = 0
+    points_retired: int = 0
+
+
+class SweepResult(Model):
+    """What the sweep took back and brought back, by source."""
+
+    sources: dict[str, SweptSource] = Field(default_factory=dict)
+
+
 class EraseResult(Model):
     """What was erased because its source no longer lists it."""
 
@@ -311,7 +327,7 @@ class LedgerLine(Model):
     """Items and documents that ended in quarantine, those that failed included."""
     retired: int = 0
     erased: int = 0
-    """Documents that were erased because the source no longer lists them."""
+    """Documents that were erased: no longer listed, or their licence has ended."""
     chunks: int = 0
     chunks_quarantined: int = 0
     points_new: int = 0

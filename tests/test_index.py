@@ -56,7 +56,7 @@ def test_ensure_twice_changes_nothing_and_keeps_the_points(index: VectorIndex) -
 
 def test_readers_find_the_collection_under_its_alias(index: VectorIndex) -> None:
     index.upsert(as_points(payload()))
-    assert index.collection.endswith("-v1-test")
+    assert index.collection.endswith("-v2-test")
     assert index._client.count(index._settings.alias).count == 1
 
 
@@ -71,9 +71,9 @@ def test_another_model_does_not_show_readers_an_empty_index(tmp_path: Path) -> N
         index.ensure()
     with VectorIndex(settings, tmp_path, model_name="first", dimension=4) as index:
         aliases = {a.alias_name: a.collection_name for a in index._client.get_aliases().aliases}
-        assert aliases == {"muniment": "muniment-v1-first"}
+        assert aliases == {"muniment": "muniment-v2-first"}
         collections = [c.name for c in index._client.get_collections().collections]
-        assert collections == ["muniment-v1-first"]
+        assert collections == ["muniment-v2-first"]
 
 
 def test_vectors_of_another_length_need_another_collection(tmp_path: Path) -> None:

@@ -206,7 +206,7 @@ def test_ensure_gives_a_server_indexes_strict_mode_and_the_alias() -> None:
     with serving(Pretending) as url, remote(url) as index:
         index.ensure()
     bodies = {(method, path): body for method, path, body in Pretending.asked}
-    collection = "/collections/muniment-v1-t"
+    collection = "/collections/muniment-v2-t"
     assert bodies["PUT", collection]["vectors"] == {"size": 4, "distance": "Cosine"}
     strict = bodies["PATCH", collection]["strict_mode_config"]
     assert strict["enabled"] is True
@@ -219,5 +219,5 @@ def test_ensure_gives_a_server_indexes_strict_mode_and_the_alias() -> None:
     }
     assert made == {name: kind for name, kind in payload_indexes().items() if name != "doc_id"}
     assert bodies["POST", "/collections/aliases"]["actions"] == [
-        {"create_alias": {"collection_name": "muniment-v1-t", "alias_name": "muniment"}},
+        {"create_alias": {"collection_name": "muniment-v2-t", "alias_name": "muniment"}},
     ]

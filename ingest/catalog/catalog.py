@@ -6,6 +6,7 @@ from ingest.catalog.documents import Documents
 from ingest.catalog.embeddings import Embeddings
 from ingest.catalog.erasures import Erasures
 from ingest.catalog.items import Items
+from ingest.catalog.licences import Licences
 from ingest.catalog.listings import Listings
 from ingest.catalog.quarantine import Quarantine
 from ingest.catalog.runs import Runs
@@ -15,7 +16,17 @@ from ingest.catalog.versions import Versions
 
 
 class Catalog(
-    Documents, Versions, Items, Listings, Sources, Quarantine, Runs, Embeddings, Erasures, Traces
+    Documents,
+    Versions,
+    Items,
+    Listings,
+    Sources,
+    Quarantine,
+    Runs,
+    Embeddings,
+    Erasures,
+    Traces,
+    Licences,
 ):
     """Which documents, versions, items, runs and refusals there are.
 

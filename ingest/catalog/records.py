@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from schemas.base import Model, Sha256, UtcDatetime
+from schemas.base import OPEN_END, Model, Sha256, UtcDatetime
 from schemas.licence import Confidentiality
 from schemas.run import Ledger, QuarantineState, Stage
 
@@ -72,6 +72,8 @@ class VersionDraft(Model):
     source_uri: str
     media_type: str
     licence_id: str
+    licence_valid_until: UtcDatetime = OPEN_END
+    """Of the licence as the item's own terms narrow it."""
     confidentiality: Confidentiality
     client_id: str | None
     effective_from: UtcDatetime
@@ -95,6 +97,25 @@ class VersionRecord(VersionDraft):
     retired_at: UtcDatetime
     payloads_uri: str | None
     chunk_count: int
+
+
+class LicensedDocument(Model):
+    """A document and the licence that it stands, or stood, under."""
+
+    doc_id: str
+    source_id: str
+    licence_id: str
+
+
+class HeldRecord(Model):
+    """What a source holds under a licence that ends at one instant."""
+
+    source_id: str
+    licence_id: str
+    valid_until: UtcDatetime
+    documents: int
+    versions: int
+    points: int
 
 
 class IntervalRecord(Model):

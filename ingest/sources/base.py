@@ -70,6 +70,7 @@ def fingerprint(state: str, item: Item, licence: Licence) -> str:
         item.effective_from.isoformat() if item.effective_from else "",
         item.media_type or "",
         licence.model_dump_json(),
+        item.terms.model_dump_json() if item.terms else "",
         item.confidentiality,
         item.client_id or "",
         json.dumps(item.options, sort_keys=True, ensure_ascii=False),

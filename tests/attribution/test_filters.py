@@ -58,6 +58,20 @@ def seen(index: VectorIndex, fields: dict[str, Any], **asked: Any) -> bool:
         pytest.param(
             {"licence_valid_until": NOW}, {"at": utc(2025)}, False, id="expired, asked of the past"
         ),
+        pytest.param({"licence_valid_from": NOW}, {}, True, id="licensed from now on"),
+        pytest.param({"licence_valid_from": NOW + SECOND}, {}, False, id="not yet licensed"),
+        pytest.param(
+            {"allowed_uses": ("retrieval", "generation")},
+            {"use": "generation"},
+            True,
+            id="use allowed",
+        ),
+        pytest.param({}, {"use": "training"}, False, id="use not allowed"),
+        pytest.param({"allowed_uses": ("analysis",)}, {}, False, id="not for retrieval"),
+        pytest.param({}, {"territory": "NO"}, True, id="everywhere, from somewhere"),
+        pytest.param({"territories": ("DE", "NO")}, {"territory": "NO"}, True, id="in the land"),
+        pytest.param({"territories": ("DE", "NO")}, {"territory": "FR"}, False, id="elsewhere"),
+        pytest.param({"territories": ("DE",)}, {}, False, id="in one land, reader nowhere"),
         pytest.param({"confidentiality": "public"}, {}, True, id="public"),
         pytest.param(
             {"confidentiality": "client", "client_id": "acme"}, {}, False, id="client's, no client"
@@ -102,7 +116,10 @@ def test_a_point_is_seen_when_every_condition_holds(
         "effective_until",
         "published_at",
         "retired_at",
+        "licence_valid_from",
         "licence_valid_until",
+        "allowed_uses",
+        "territories",
         "confidentiality",
     ],
 )
@@ -126,6 +143,12 @@ def test_dates_of_another_zone_mean_the_same_instant(index: VectorIndex) -> None
 def test_a_date_without_an_offset_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no offset from UTC"):
         default_filter(**{name: datetime(2026, 1, 1)})  # noqa: DTZ001  # the point of the test
+
+
+@pytest.mark.parametrize("asked", [{"use": "sale"}, {"territory": "Norway"}, {"territory": "*"}])
+def test_a_use_or_a_territory_that_is_none_is_refused(asked: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"Input should|String should"):
+        default_filter(**asked)  # type: ignore[arg-type]
 
 
 def test_now_is_the_default_of_both_dates() -> None:

@@ -97,6 +97,7 @@ FAULTS: list[tuple[str, Fault, list[int]]] = [
             "effective_until",
             "published_at",
             "retired_at",
+            "licence_valid_from",
             "licence_valid_until",
         )
     ),
@@ -110,6 +111,7 @@ FAULTS: list[tuple[str, Fault, list[int]]] = [
     ("client_missing", cell("confidentiality", "client"), [ROW]),
     ("client_blank", cells(confidentiality="client", client_id=""), [ROW]),
     ("licence_expired", cell("licence_valid_until", NOW), [ROW]),
+    ("licence_not_yet", cell("licence_valid_from", NOW + timedelta(seconds=1)), [ROW]),
     ("tokens_over_limit", cell("tokens", 257), [ROW]),
     ("tokens_out_of_range", cell("tokens", 0), [ROW]),
     ("text_blank", cell("text", " \n"), [ROW]),
