@@ -24,10 +24,12 @@ from schemas.source import (
     FilesSource,
     JsonLinesSource,
     ParquetSource,
+    PortalFields,
     PortalSource,
     RecordsSource,
     Source,
     SqlSource,
+    WebSourceBase,
 )
 
 NAME_GROUPS = frozenset({"document", "version_label", "effective_from", "title"})
@@ -169,6 +171,8 @@ def _explained(file: YamlFile, key: str, index: int, detail: ErrorDetails) -> Fa
         place = place[1:]
     if place[:-1] == ("access",):
         model = Access
+    elif place[:-1] == ("fields",):
+        model = PortalFields
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden" and model is not None:
         message = f"unknown key{_hint(str(place[-1]), model)}"
@@ -245,8 +249,12 @@ def _broken_rules(source: Source) -> Iterator[tuple[Place, str]]:
         yield from _broken_records(source)
         if isinstance(source, CsvSource):
             yield from _broken_csv(source)
-    elif isinstance(source, FeedSource):
-        yield from _broken_feed(source)
+    elif isinstance(source, WebSourceBase):
+        yield from _broken_web(source)
+        if isinstance(source, FeedSource):
+            yield from _broken_feed(source)
+        elif isinstance(source, PortalSource):
+            yield from _broken_portal(source)
 
 
 def _broken_access(source: Source) -> Iterator[tuple[Place, str]]:
@@ -314,3 +322,28 @@ def _broken_feed(source: FeedSource) -> Iterator[tuple[Place, str]]:
     for prefix in source.mirror:
         if not re.match(r"https?://[^/]", prefix):
             yield ("mirror", prefix), "should be the start of an http or https URL"
+
+
+def _broken_web(source: WebSourceBase) -> Iterator[tuple[Place, str]]:
+    if source.auth != "none" and source.connection is None:
+        yield ("auth",), f"is {source.auth!r}, so connection has to name the credentials"
+    for index, host in enumerate(source.allow_hosts):
+        if not re.fullmatch(r"[\w.-]+|\[?[0-9a-fA-F:.]+\]?", host):
+            yield ("allow_hosts", index), "should be a host alone, without scheme, port and path"
+
+
+def _broken_portal(source: PortalSource) -> Iterator[tuple[Place, str]]:
+    # Imported here, because a sources file without portals needs no HTML and no JMESPath.
+    from ingest.sources.portal_pages import ExpressionError, page_reader
+    from ingest.sources.web.addresses import web_address
+
+    try:
+        web_address(source.address)
+    except ValueError:
+        yield ("address",), "should be an http or https URL"
+    if re.match(r"[a-z]+://[^/?#]*@", source.address, re.IGNORECASE):
+        yield ("address",), "should not hold a login; name a connection"
+    try:
+        page_reader(source)
+    except ExpressionError as error:
+        yield error.place, error.fault

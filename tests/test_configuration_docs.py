@@ -13,9 +13,10 @@ from pydantic import BaseModel, TypeAdapter
 
 from ingest.settings import Settings
 from schemas.licence import Licence
-from schemas.source import CsvSource, FeedSource, FilesSource, Source
+from schemas.source import CsvSource, FeedSource, FilesSource, PortalFields, PortalSource, Source
 
-TEXT = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
+DOCS = Path(__file__).parents[1] / "docs"
+TEXT = (DOCS / "configuration.md").read_text("utf-8")
 
 
 def _variables(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -40,9 +41,15 @@ def test_every_variable_is_documented_with_its_default() -> None:
             assert default is None or name.endswith("WORKERS"), name
 
 
-@pytest.mark.parametrize("model", [FilesSource, CsvSource, FeedSource, Licence])
+@pytest.mark.parametrize("model", [FilesSource, CsvSource, FeedSource, PortalSource, Licence])
 def test_every_key_is_documented(model: type[BaseModel]) -> None:
     assert [key for key in model.model_fields if f"| `{key}` |" not in TEXT] == []
+
+
+def test_every_key_of_a_portal_s_fields_is_documented() -> None:
+    rows = TEXT.partition("These are the keys of `fields`.")[2].partition("\n## ")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", rows, flags=re.M))
+    assert documented.keys() == PortalFields.model_fields.keys()
 
 
 def test_every_yaml_example_is_valid() -> None:
@@ -57,3 +64,12 @@ def test_every_yaml_example_is_valid() -> None:
         else:
             entries = data["sources"] if isinstance(data, dict) else data
             TypeAdapter(list[Source]).validate_python(entries)
+
+
+def test_every_source_in_the_pages_of_connectors_is_valid() -> None:
+    text = (DOCS / "sources.md").read_text("utf-8")
+    blocks = re.findall(r"```yaml\n(  - .*?)```", text, flags=re.S)
+    found = [
+        one for b in blocks for one in TypeAdapter(list[Source]).validate_python(yaml.safe_load(b))
+    ]
+    assert {"feed", "portal"} <= {one.connector for one in found}

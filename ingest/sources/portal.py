@@ -16,12 +16,10 @@ from ingest.sources.credentials import CredentialLookup
 from ingest.sources.dates import effective_date
 from ingest.sources.portal_pages import (
     Fault,
-    HtmlPages,
-    JsonPages,
     ListingPage,
-    PageReader,
     PortalEntry,
     UnreadablePageError,
+    page_reader,
 )
 from ingest.sources.web import WebReader, public_url
 from schemas.base import sha256_text
@@ -49,9 +47,7 @@ class PortalConnector:
     ) -> None:
         self._source = source
         self._licence = configuration.licences[source.licence]
-        self._pages: PageReader = (
-            JsonPages(source) if source.listing == "json" else HtmlPages(source)
-        )
+        self._pages = page_reader(source)
         self._web = WebReader(
             source,
             own_host=urlsplit(source.address).hostname,

@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 
 import jmespath  # type: ignore[import-untyped]  # jmespath ships no types
 import lxml.html  # type: ignore[import-untyped]  # lxml ships no types
+from cssselect import SelectorError
 from jmespath.exceptions import JMESPathError  # type: ignore[import-untyped]
 from lxml.cssselect import CSSSelector  # type: ignore[import-untyped]
 from lxml.etree import LxmlError  # type: ignore[import-untyped]
@@ -25,6 +26,16 @@ from schemas.source import PortalSource
 _SHOWN = 200
 """Characters of a link that a message repeats."""
 _NO_DOCUMENT = frozenset({"mailto:", "tel:", "javascript:", "data:"})
+
+
+class ExpressionError(ConfigurationError):
+    """An expression of a portal source that is none."""
+
+    def __init__(self, place: tuple[str, ...], fault: str) -> None:
+        """Say what is wrong with the value of a key of the source."""
+        super().__init__("expression_invalid", f"{'.'.join(place)} {fault}. Correct it.")
+        self.place = place
+        self.fault = fault
 
 
 class UnreadablePageError(Exception):
@@ -84,14 +95,12 @@ class JsonPages:
         """Prepare the source's expressions.
 
         Raises:
-            ConfigurationError: ``expression_invalid``.
+            ExpressionError: one of them is none.
         """
-        self._entries = _expression(source, "entries", source.entries)
-        self._next = _expression(source, "next", source.next) if source.next else None
+        self._entries = _expression(("entries",), source.entries)
+        self._next = _expression(("next",), source.next) if source.next else None
         paths = source.fields.model_dump(exclude_none=True)
-        self._fields = {
-            name: _expression(source, f"fields.{name}", path) for name, path in paths.items()
-        }
+        self._fields = {name: _expression(("fields", name), path) for name, path in paths.items()}
 
     def read(self, url: str, data: bytes, content_type: str | None) -> ListingPage:
         """Return what the page says; see PageReader."""
@@ -139,10 +148,10 @@ class HtmlPages:
         """Prepare the source's selectors.
 
         Raises:
-            ConfigurationError: ``expression_invalid``.
+            ExpressionError: one of them is none.
         """
-        self._links = _selector(source, "links", source.links)
-        self._next = _selector(source, "next", source.next) if source.next else None
+        self._links = _selector(("links",), source.links)
+        self._next = _selector(("next",), source.next) if source.next else None
 
     def read(self, url: str, data: bytes, content_type: str | None) -> ListingPage:
         """Return what the page says; see PageReader."""
@@ -187,6 +196,15 @@ class HtmlPages:
         )
 
 
+def page_reader(source: PortalSource) -> PageReader:
+    """Return what reads the pages of a portal's listing.
+
+    Raises:
+        ExpressionError: one of the source's expressions is none.
+    """
+    return JsonPages(source) if source.listing == "json" else HtmlPages(source)
+
+
 def document_url(base: str, link: str) -> str:
     """Return the address of a document as it is to be asked.
 
@@ -212,14 +230,12 @@ def _absolute(base: str, link: str) -> str:
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def _expression(source: PortalSource, name: str, path: str) -> Any:
+def _expression(place: tuple[str, ...], path: str) -> Any:
     try:
         return jmespath.compile(path)
     except JMESPathError as error:
-        raise ConfigurationError(
-            "expression_invalid",
-            f"{source.id}: {name} is {path!r}, which is no JMESPath ({error}). Correct it.",
-        ) from error
+        reason = str(error).splitlines()[0]
+        raise ExpressionError(place, f"is {path!r}, which is no JMESPath: {reason}") from error
 
 
 def _found(expression: Any, value: Any) -> Any:
@@ -266,14 +282,11 @@ def _hash(value: Any) -> str:
 # --- HTML ---------------------------------------------------------------------------------------
 
 
-def _selector(source: PortalSource, name: str, css: str) -> Any:
+def _selector(place: tuple[str, ...], css: str) -> Any:
     try:
         return CSSSelector(css, translator="html")
-    except Exception as error:  # cssselect's, and lxml's for what XPath cannot say
-        raise ConfigurationError(
-            "expression_invalid",
-            f"{source.id}: {name} is {css!r}, which is no CSS selector ({error}). Correct it.",
-        ) from error
+    except (SelectorError, LxmlError) as error:  # lxml's: it is none that XPath can say
+        raise ExpressionError(place, f"is {css!r}, which is no CSS selector: {error}") from error
 
 
 def _link(element: lxml.html.HtmlElement) -> str:

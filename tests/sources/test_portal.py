@@ -12,6 +12,7 @@ import pytest
 from faulty_site import FaultySite, Reply, faulty_site
 from source_kit import Listing, Whole, connector, keys, problems
 
+from ingest.configuration import load_configuration
 from ingest.errors import ConfigurationError, ItemError, RetriableError
 from ingest.sources.base import state_of
 from schemas.source import Item
@@ -477,19 +478,59 @@ def test_a_page_that_is_empty_is_no_listing(web: FaultySite, tmp_path: Path, bod
 
 
 @pytest.mark.parametrize(
-    "source",
+    ("source", "place"),
     [
-        {"entries": "data["},
-        {"next": "]"},
-        {"fields": {"url": "a b"}},
-        {"listing": "html", "links": "a["},
-        {"listing": "html", "next": "a:nowhere"},
-        {"listing": "html", "links": ""},
+        ({"entries": "data["}, "entries"),
+        ({"next": "]"}, "next"),
+        ({"fields": {"url": "a b"}}, "fields.url"),
+        ({"listing": "html", "links": "a["}, "links"),
+        ({"listing": "html", "next": "a:nowhere"}, "next"),
+        ({"listing": "html", "links": ""}, "links"),
     ],
 )
 def test_expressions_are_checked_before_anything_is_asked(
-    web: FaultySite, tmp_path: Path, source: dict[str, Any]
+    web: FaultySite, tmp_path: Path, source: dict[str, Any], place: str
 ) -> None:
-    with pytest.raises(ConfigurationError, match="src: ") as caught:
+    with pytest.raises(ConfigurationError, match=f"{place} is ") as caught:
         portal(web, tmp_path, **source)
     assert caught.value.code == "expression_invalid"
+    assert web.asked == []
+
+
+PORTAL = """sources:
+  - id: portal
+    kind: report
+    connector: portal
+    licence: open
+    {}
+"""
+
+
+AT = "address: https://portal.example/list\n    "
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "message"),
+    [
+        ("address: ftp://portal.example/", "address", "should be an http or https URL"),
+        ("address: https://u:planted@portal.example/", "address", "should not hold a login"),
+        (f"{AT}auth: basic", "auth", "connection has to name the credentials"),
+        (f'{AT}allow_hosts: ["https://x/"]', "allow_hosts[0]", "should be a host alone"),
+        (f'{AT}entries: "data["', "entries", "no JMESPath"),
+        (AT + 'fields: {url: "a b"}', "fields.url", "no JMESPath"),
+        (AT + "fields: {link: x}", "fields.link", "known are url, key"),
+        (f'{AT}listing: html\n    links: "a["', "links", "no CSS selector"),
+    ],
+)
+def test_the_configuration_s_check_names_what_is_wrong(
+    tmp_path: Path, given: str, place: str, message: str
+) -> None:
+    (tmp_path / "licences.yaml").write_text(
+        "licences: [{id: open, name: Open, attribution_required: false}]"
+    )
+    (tmp_path / "sources.yaml").write_text(PORTAL.format(given))
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(tmp_path / "sources.yaml", tmp_path / "licences.yaml")
+    assert f"sources[0].{place}: " in str(caught.value)
+    assert message in str(caught.value)
+    assert "planted" not in str(caught.value)

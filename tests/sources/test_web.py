@@ -333,14 +333,18 @@ def test_pages_kept_for_one_source_are_not_another_s(web: FaultySite, tmp_path: 
     assert [asked.headers.get("if-none-match") for asked in web.asks("/a")] == [None, None]
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}\n", b"null\nx", b"{\n", b"\xff\xfe", b"cut"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{}\n", b"null\nx", b"retyped", b"{\n", b"\xff\xfe", b"cut"]
+)
 def test_a_kept_page_that_is_damaged_is_read_anew(
     web: FaultySite, tmp_path: Path, damage: bytes
 ) -> None:
     url = web.says("/a", Reply(BODY, headers={"ETag": '"1"'}))
     reader(web, cache=tmp_path).get(url)
     (kept,) = tmp_path.iterdir()
-    kept.write_bytes(kept.read_bytes()[:-1] if damage == b"cut" else damage)
+    whole = kept.read_bytes()
+    made = {b"cut": whole[:-1], b"retyped": whole.replace(b"null", b"7", 1)}
+    kept.write_bytes(made.get(damage, damage))
     assert reader(web, cache=tmp_path).get(url).data == BODY
     assert "if-none-match" not in web.asks("/a")[1].headers
     assert reader(web, cache=tmp_path).get(url).data == BODY
@@ -374,6 +378,15 @@ def test_a_kept_page_that_the_listing_contradicts_is_read_anew(
     web.replies["/a"] = [Reply(b"old", headers={"ETag": '"1"'}), Reply(b"newer")]
     assert page.get(url, size=5).data == b"newer"
     assert "if-none-match" not in web.asks("/a")[2].headers
+
+
+def test_headers_in_no_ascii_are_no_harm(web: FaultySite, tmp_path: Path) -> None:
+    odd = {"ETag": '"ü"', "Set-Cookie": "a=ü", "Content-Type": "text/ü", "Link": "</ü>; rel=next"}
+    url = web.says("/a", Reply(BODY, headers=odd, ranges=True, cut=9), Reply(BODY, headers=odd))
+    page = reader(web, cache=tmp_path)
+    for _ in range(2):
+        assert page.get(url).next == f"{web.url}/ü"
+    assert page.head(url).etag == '"ü"'
 
 
 def test_a_304_that_nobody_asked_for(web: FaultySite) -> None:
@@ -508,6 +521,13 @@ def test_credentials_go_nowhere_else(web: FaultySite) -> None:
         assert "authorization" in web.asks("/a")[0].headers
         assert "authorization" not in other.asks("/x")[0].headers
         assert ["authorization" in asked.headers for asked in web.asks("/back")] == [False, False]
+
+
+def test_credentials_for_https_are_not_sent_over_http(web: FaultySite) -> None:
+    url = web.says("/a", Reply(b"fine"))
+    secure = url.replace("http:", "https:")
+    assert reader(web, address=secure, **LOGIN).get(url).data == b"fine"
+    assert "authorization" not in web.asked[0].headers
 
 
 def test_user_info_of_an_address_is_not_sent(web: FaultySite) -> None:

@@ -35,7 +35,7 @@ class KeptPage:
     def conditions(self) -> dict[str, str]:
         """Return the headers that ask for the page only if it is no longer like this."""
         headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in headers.items() if value}
+        return {name: value for name, value in headers.items() if value and value.isascii()}
 
     def page(self, url: str) -> WebPage:
         """Return it as the page at ``url``."""
@@ -58,6 +58,8 @@ class PageCache:
             head, _, data = path.read_bytes().partition(b"\n")
             known = json.loads(head)
             if known.pop("sha256") != sha256_bytes(data):
+                return None
+            if not all(value is None or isinstance(value, str) for value in known.values()):
                 return None
             os.utime(path)
             return KeptPage(data=data, **known)

@@ -78,6 +78,7 @@ class _Body:
         self._url = url
         self._max_bytes = max_bytes
         self._headers = response.headers
+        self._links = response.links
         self._unpacker = Unpacker(response.headers.get("content-encoding"))
         self._pieces: list[bytes] = []
         self._size = 0
@@ -138,7 +139,7 @@ class _Body:
             self._headers.get("content-type"),
             self._headers.get("etag"),
             self._headers.get("last-modified"),
-            _next(url, self._headers.get("link")),
+            _next(url, self._links),
         )
 
 
@@ -153,7 +154,7 @@ def _validator(headers: httpx.Headers) -> str | None:
     """Return what If-Range may tell a state by: only what is strong (RFC 9110 §8.8)."""
     etag = headers.get("etag")
     if etag is not None:
-        return etag if etag.startswith('"') else None
+        return etag if etag.startswith('"') and etag.isascii() else None
     try:
         changed = parsedate_to_datetime(headers["last-modified"])
         sent = parsedate_to_datetime(headers["date"])
@@ -163,9 +164,9 @@ def _validator(headers: httpx.Headers) -> str | None:
     return headers["last-modified"] if is_strong else None
 
 
-def _next(url: str, header: str | None) -> str | None:
+def _next(url: str, links: dict[str | None, dict[str, str]]) -> str | None:
     """Return the address of the next page that a Link header names, if it does."""
-    for link in httpx.Response(200, headers={"Link": header or ""}).links.values():
+    for link in links.values():
         if "next" in link.get("rel", "").lower().split():
             try:
                 return urljoin(url, link["url"])

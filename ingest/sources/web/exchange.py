@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
+from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
 from importlib.metadata import version
+from urllib.request import Request
 
 import httpcore
 import httpx
@@ -66,6 +68,7 @@ class Exchange:
             transport=CheckedTransport(self._trusts, self.clock),
             timeout=self._timeout,
             headers={"User-Agent": f"{PRODUCT}/{version(PRODUCT)}", "Accept-Encoding": ACCEPTED},
+            cookies=CookieJar(_AsciiCookies()),
             trust_env=False,  # a proxy would connect to addresses that nobody checked
         )
         weakref.finalize(self, client.close)
@@ -190,6 +193,13 @@ CONNECTION_ERRORS = (
     httpcore.UnsupportedProtocol,
 )
 """What httpcore raises when a server cannot be reached or breaks the rules."""
+
+
+class _AsciiCookies(DefaultCookiePolicy):
+    """Takes no cookie that could not be sent back."""
+
+    def set_ok(self, cookie: Cookie, request: Request) -> bool:
+        return f"{cookie.name}{cookie.value}".isascii() and super().set_ok(cookie, request)
 
 
 def _parsed(link: str, asked: str, base: httpx.URL | None = None) -> httpx.URL:
