@@ -1,0 +1,1 @@
+"""What a night costs in which nothing changed, beside the listing alone."""

@@ -1,0 +1,5 @@
+"""``python -m benchmarks.nightly``."""
+
+from benchmarks.nightly.run import main
+
+raise SystemExit(main())
