@@ -343,6 +343,9 @@ def _broken_portal(source: PortalSource) -> Iterator[tuple[Place, str]]:
         yield ("address",), "should be an http or https URL"
     if re.match(r"[a-z]+://[^/?#]*@", source.address, re.IGNORECASE):
         yield ("address",), "should not hold a login; name a connection"
+    for name in ("links",) if source.listing == "json" else ("entries", "fields"):
+        if name in source.model_fields_set:
+            yield (name,), f"is not used where listing is {source.listing!r}"
     try:
         page_reader(source)
     except ExpressionError as error:

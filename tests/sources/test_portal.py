@@ -516,6 +516,8 @@ AT = "address: https://portal.example/list\n    "
         ("address: https://u:planted@portal.example/", "address", "should not hold a login"),
         (f"{AT}auth: basic", "auth", "connection has to name the credentials"),
         (f'{AT}allow_hosts: ["https://x/"]', "allow_hosts[0]", "should be a host alone"),
+        (f"{AT}links: a", "links", "is not used where listing is 'json'"),
+        (f"{AT}listing: html\n    fields: {{key: id}}", "fields", "is not used where"),
         (f'{AT}entries: "data["', "entries", "no JMESPath"),
         (AT + 'fields: {url: "a b"}', "fields.url", "no JMESPath"),
         (AT + "fields: {link: x}", "fields.link", "known are url, key"),

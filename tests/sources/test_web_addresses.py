@@ -233,6 +233,15 @@ def test_the_next_address_of_a_name_is_tried(
     assert names.connected == ["127.0.0.9", "127.0.0.1"]
 
 
+def test_a_host_may_be_allowed_in_its_own_letters(
+    web: FaultySite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Resolver(monkeypatch, "xn--bcher-kva.example", ["127.0.0.1"])
+    web.says("/a", Reply(b"fine"))
+    read = stranger(allow_hosts=["Bücher.example"])
+    assert read.get(f"http://bücher.example:{web.port}/a").data == b"fine"
+
+
 def test_a_name_that_cannot_be_resolved_may_be_some_day(monkeypatch: pytest.MonkeyPatch) -> None:
     def resolve(*args: Any, **kwargs: Any) -> Any:
         raise socket.gaierror(-3, "Temporary failure in name resolution")

@@ -57,7 +57,7 @@ class Exchange:
         self._own = own
         self._own_origin: Origin | None = origin(own) if own is not None else None
         self._authorization = authorization
-        self._allowed = frozenset(host.strip("[]").lower() for host in source.allow_hosts)
+        self._allowed = frozenset(map(_in_ascii, source.allow_hosts))
         self._pace = Pace(source.delay_seconds)
         self._robots = Robots(self._robots_text) if source.respect_robots else None
         keep_secrets_out()
@@ -200,6 +200,15 @@ class _AsciiCookies(DefaultCookiePolicy):
 
     def set_ok(self, cookie: Cookie, request: Request) -> bool:
         return f"{cookie.name}{cookie.value}".isascii() and super().set_ok(cookie, request)
+
+
+def _in_ascii(host: str) -> str:
+    """Return a configured host as it stands in requests."""
+    host = host.strip("[]").lower()
+    try:
+        return host if host.isascii() else httpx.URL(f"http://{host}/").raw_host.decode("ascii")
+    except httpx.InvalidURL:
+        return host  # no request can be for it
 
 
 def _parsed(link: str, asked: str, base: httpx.URL | None = None) -> httpx.URL:
