@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from ingest.catalog.items import known_where
@@ -30,6 +30,33 @@ class Listings(Transactions):
                     session, ItemRow.source_id == source_id, ItemRow.source_key.in_(batch)
                 )
         return found
+
+    def settled(self, source_id: str, keys: Iterable[str]) -> dict[str, str]:
+        """Return the fingerprints of those of ``keys`` about which nothing is left to do, by key.
+
+        They are listed items that the listing before had, and that are indexed or were opened.
+        """
+        found: dict[str, str] = {}
+        with self._reading() as session:
+            for batch in batches(keys):
+                query = select(ItemRow.source_key, ItemRow.fingerprint).where(
+                    ItemRow.source_id == source_id,
+                    ItemRow.source_key.in_(batch),
+                    ItemRow.container_key.is_(None),
+                    ItemRow.listed,
+                    ItemRow.state.in_(("indexed", "opened")),
+                )
+                rows = session.connection().execute(query).all()
+                found.update((key, mark) for key, mark in rows if mark is not None)
+        return found
+
+    def has_members(self, source_id: str) -> bool:
+        """Tell whether any item of the source has files inside."""
+        query = select(ItemRow.source_key).where(
+            ItemRow.source_id == source_id, ItemRow.container_key.is_not(None)
+        )
+        with self._reading() as session:
+            return session.scalar(query.limit(1)) is not None
 
     def unsettled_members(
         self, source_id: str, containers: Iterable[str], pipeline_version: str
@@ -75,6 +102,12 @@ class Listings(Transactions):
                     ItemRow.state != "gone",
                 )
         return found
+
+    def count_live(self, source_id: str) -> int:
+        """Return how many items of the source are not gone, with all their members."""
+        query = select(func.count()).where(ItemRow.source_id == source_id, ItemRow.state != "gone")
+        with self._reading() as session:
+            return session.scalar(query) or 0
 
     def live_keys(self, source_id: str) -> Iterator[list[str]]:
         """Yield the keys of what the source had, a part at a time: listed items that are not gone.

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -151,6 +152,7 @@ def _readings(notes: Sequence[ReadingNote]) -> list[_Reading]:
     return sorted(readings, key=lambda reading: (-reading.documents, reading.code))
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("ingest.quality"),

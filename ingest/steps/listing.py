@@ -28,6 +28,7 @@ class Listing:
     def __init__(self, catalog: Catalog, source_id: str) -> None:
         self._catalog = catalog
         self._source_id = source_id
+        self._has_members: bool | None = None
         self.keys = ListedKeys()
         """Of all entries: an item that is listed with a problem is still there."""
         self.spool = Spool()
@@ -35,6 +36,8 @@ class Listing:
         self.new = 0
         self.changed = 0
         self.unchanged = 0
+        self.still_live = 0
+        """Listed items that are known and not gone."""
         self.problems: list[ListingProblem] = []
         self.returned: set[str] = set()
         """Documents that were retired and are listed again, or whose container is."""
@@ -81,13 +84,22 @@ class Listing:
 
     def _compare(self, page: list[Item]) -> None:
         """Split the items into those to work on and those that are as they were."""
-        keys = [item.source_key for item in page]
-        known = self._catalog.items_of(self._source_id, keys)
-        members = self._catalog.unsettled_members(self._source_id, keys, PIPELINE_VERSION)
+        settled = self._catalog.settled(self._source_id, (item.source_key for item in page))
+        self.still_live += len(settled)
+        members = self._members(page)
         waiting = {one.container_key for one in members.values() if is_waiting(one)}
+        unclear = [
+            item
+            for item in page
+            if settled.get(item.source_key) != item.fingerprint or item.source_key in waiting
+        ]
+        known = self._catalog.items_of(self._source_id, (item.source_key for item in unclear))
+        self.still_live += sum(
+            key not in settled and item.state != "gone" for key, item in known.items()
+        )
         work: list[Item] = []
-        as_before: set[str] = set()
-        for item in page:
+        as_before = {item.source_key for item in page} - {item.source_key for item in unclear}
+        for item in unclear:
             before = known.get(item.source_key)
             if (
                 before is not None
@@ -104,6 +116,15 @@ class Listing:
         self._note_returned(known)
         self._note_members(members, as_before)
         self._plan(work, known)
+
+    def _members(self, page: list[Item]) -> dict[str, KnownItem]:
+        """Return the members of the page's items that not all is done about."""
+        if self._has_members is None:
+            self._has_members = self._catalog.has_members(self._source_id)
+        if not self._has_members:
+            return {}
+        keys = (item.source_key for item in page)
+        return self._catalog.unsettled_members(self._source_id, keys, PIPELINE_VERSION)
 
     def _note_returned(self, known: dict[str, KnownItem]) -> None:
         self.returned |= {item.doc_id for item in known.values() if item.state == "gone"}

@@ -57,6 +57,8 @@ def _listed_gone(catalog: Catalog, source: Source, listing: Listing) -> tuple[li
     container with its members counts as one: how many files it holds says nothing about the
     listing.
     """
+    if listing.still_live == catalog.count_live(source.id):
+        return [], []  # nothing else is there, not even files inside items
     had = missing = 0
     for keys in catalog.live_keys(source.id):
         had += len(keys)
