@@ -7,6 +7,7 @@ gate stopped a batch, 6 something else went wrong.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from ingest.cli_common import Json, console, errors, print_json, reports_errors,
 from ingest.erasure.cli import forget_app
 from ingest.errors import ItemError
 from ingest.licences_cli import licences_app
+from schemas.licence import Use
 from schemas.run import QuarantineState
 
 app = typer.Typer(
@@ -102,6 +104,10 @@ def search(
     client: Annotated[
         str | None, typer.Option(help="See what is confidential to this client as well.")
     ] = None,
+    use: Annotated[Use, typer.Option(help="What is done with what is found.")] = "retrieval",
+    territory: Annotated[
+        str | None, typer.Option(help="Country of use, two letters; without it, worldwide only.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 10,
     as_json: Json = False,
 ) -> None:
@@ -109,7 +115,17 @@ def search(
     from ingest import operations, views
 
     at = None if as_of is None else parse_instant(as_of)
-    hits = operations.search(settings_of(context), query, at=at, client_id=client, limit=limit)
+    if territory is not None and not re.fullmatch("[A-Z]{2}", territory):
+        raise typer.BadParameter(f"{territory!r} is no country's two letters, such as NO")
+    hits = operations.search(
+        settings_of(context),
+        query,
+        at=at,
+        client_id=client,
+        limit=limit,
+        use=use,
+        territory=territory,
+    )
     if as_json:
         print_json([asdict(hit) for hit in hits])
     else:

@@ -255,7 +255,11 @@ class VectorIndex:
         """
         others = {number: interval for number, interval in intervals.items() if number != version}
         operations: list[models.UpdateOperation] = [
-            _set(_interval(*intervals[version]), document_filter(doc_id, version)),
+            _set(
+                # It comes from an item that is listed, whatever it was before.
+                {**_interval(*intervals[version]), "retired_at": _rfc3339(OPEN_END)},
+                document_filter(doc_id, version),
+            ),
             _set({"published_at": _rfc3339(published_at)}, staged_filter(doc_id, version)),
         ]
         operations += [

@@ -26,6 +26,7 @@ from ingest.settings import Settings
 from schemas.base import utc_now
 from schemas.chunk import Chunk
 from schemas.document import Extraction
+from schemas.licence import Use
 from schemas.run import Ledger, QuarantineState, SourceHealth
 
 if TYPE_CHECKING:
@@ -148,7 +149,14 @@ def source_health(settings: Settings) -> list[SourceHealth]:
 
 
 def search(
-    settings: Settings, query: str, *, at: datetime | None, client_id: str | None, limit: int
+    settings: Settings,
+    query: str,
+    *,
+    at: datetime | None,
+    client_id: str | None,
+    limit: int,
+    use: Use = "retrieval",
+    territory: str | None = None,
 ) -> list[SearchHit]:
     """Return the passages nearest to ``query`` that the default filter lets through."""
     from attribution.filters import default_filter
@@ -156,8 +164,9 @@ def search(
 
     embedder = Embedder(settings.embedding_model)
     vector = embedder.embed([query])[0]
+    allowed = default_filter(at=at, client_id=client_id, use=use, territory=territory)
     with open_index(settings, embedder) as index:
-        return index.search(vector, filter=default_filter(at=at, client_id=client_id), limit=limit)
+        return index.search(vector, filter=allowed, limit=limit)
 
 
 def show(settings: Settings, identifier: str) -> dict[str, Any]:

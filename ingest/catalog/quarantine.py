@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from sqlalchemy import select, update
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 from ingest.catalog.items import forget_fingerprint, set_refused
 from ingest.catalog.models import QuarantineRow, VersionRow
 from ingest.catalog.records import QuarantineLevel, QuarantineRecord
-from ingest.catalog.transactions import Transactions, change, to_record
+from ingest.catalog.transactions import Transactions, batches, change, to_record
 from ingest.errors import ItemError
 from schemas.base import utc_now
 from schemas.run import QuarantineState, Refusal
@@ -48,6 +49,35 @@ class Quarantine(Transactions):
                 change(session, staged.values(state="withdrawn"))
                 published = of_item.where(VersionRow.state == "published")
                 change(session, published.values(pending=None))
+
+    def close_listing_problems(self, source_id: str, still: Collection[tuple[str, str]]) -> int:
+        """Close the open entries of what could not be listed and now can.
+
+        Args:
+            source_id: the source.
+            still: key and code of each problem that its latest listing has.
+
+        Returns:
+            How many were closed.
+        """
+        open_ones = select(QuarantineRow).where(
+            QuarantineRow.source_id == source_id,
+            QuarantineRow.stage == "plan",
+            QuarantineRow.state == "open",
+        )
+        with self._reading() as session:
+            over = [
+                row.id
+                for row in session.scalars(open_ones)
+                if (row.source_key, row.code) not in still
+            ]
+        if not over:
+            return 0
+        with self._writing() as session:
+            for ids in batches(over):
+                statement = update(QuarantineRow).where(QuarantineRow.id.in_(ids))
+                change(session, statement.values(state="closed"))
+        return len(over)
 
     def quarantine(
         self, state: QuarantineState | None = "open", source_id: str | None = None

@@ -36,6 +36,9 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
         gone = find_gone(catalog, source, listing)
         departed = find_departed(catalog, pipeline.vault, source, listing, gone)
         _record_problems(pipeline, source_id, listing.problems)
+        if not gone.alerts:
+            still = {(problem.source_key, problem.code) for problem in listing.problems}
+            catalog.close_listing_problems(source_id, still)
         for keys in listing.spool.listed_again():
             catalog.seen(source_id, keys, pipeline.run_id)
         batches = listing.spool.batches(pipeline.settings.batch_cost)
