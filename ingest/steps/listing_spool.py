@@ -31,6 +31,7 @@ CREATE TABLE work (
     newcomer BOOLEAN, size INTEGER, planned TEXT
 );
 CREATE INDEX work_doc_id ON work (doc_id);
+CREATE INDEX work_together ON work (together, place);
 CREATE INDEX work_newcomer ON work (size) WHERE newcomer;
 CREATE TABLE again (source_key TEXT);
 """
@@ -156,9 +157,10 @@ class Spool:
     def _groups(self) -> Iterator[tuple[int, list[PlannedItem]]]:
         """Yield cost and items of what has to stay together, in the order of the listing."""
         rows = self._disk.execute(
-            "SELECT together, cost, planned FROM work "
-            "JOIN (SELECT together AS name, min(place) AS first FROM work GROUP BY together) "
-            "ON together = name ORDER BY first, place"
+            # A cross join, for SQLite then looks each group's items up in the index.
+            "SELECT together, cost, planned FROM "
+            "(SELECT together AS name, min(place) AS first FROM work GROUP BY name ORDER BY first) "
+            "CROSS JOIN work ON together = name ORDER BY first, place"
         )
         for _, group in groupby(rows, key=itemgetter(0)):
             documents: dict[str, list[PlannedItem]] = defaultdict(list)
