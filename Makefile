@@ -4,10 +4,11 @@
 # make test-fuzz       2,000 damaged files through the whole pipeline (ten minutes)
 # make test-corpus     every file of the corpus through the whole pipeline (half an hour)
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
+# make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test test-fuzz test-corpus lint bench-extract lock clean
+.PHONY: setup run test test-fuzz test-corpus lint bench-extract bench-nightly lock clean
 
 VENV := .venv/bin
 
@@ -35,6 +36,9 @@ lint: setup
 
 bench-extract: setup
 	@$(VENV)/python -m benchmarks.extract $(ARGS)
+
+bench-nightly: setup
+	@$(VENV)/python -m benchmarks.nightly $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
