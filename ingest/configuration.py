@@ -249,6 +249,8 @@ def _broken_rules(source: Source) -> Iterator[tuple[Place, str]]:
         yield from _broken_records(source)
         if isinstance(source, CsvSource):
             yield from _broken_csv(source)
+        elif isinstance(source, SqlSource):
+            yield from _broken_sql(source)
     elif isinstance(source, WebSourceBase):
         yield from _broken_web(source)
         if isinstance(source, FeedSource):
@@ -302,6 +304,11 @@ def _broken_records(source: RecordsSource) -> Iterator[tuple[Place, str]]:
     for index, name in enumerate(source.text):
         if name in source.text[:index]:
             yield ("text", index), f"{name!r} is there twice"
+
+
+def _broken_sql(source: SqlSource) -> Iterator[tuple[Place, str]]:
+    if (source.table is None) == (source.query is None):
+        yield ("table",), "either table or query has to be there, and not both"
 
 
 def _broken_csv(source: CsvSource) -> Iterator[tuple[Place, str]]:

@@ -50,6 +50,7 @@ _READERS = {
     media.MARKDOWN: ("markdown", "read_markdown"),
     media.CSV: ("records", "read_csv"),
     media.TSV: ("records", "read_csv"),
+    media.JSON: ("json_record", "read_json_record"),
 }
 """Module and function that read a media type."""
 
@@ -79,7 +80,8 @@ def extract(
         data: the document's bytes.
         name: its file name, for the suffix and for messages.
         media_type: what the source declares, such as the HTTP Content-Type.
-        options: what the format's reader needs beyond the bytes, see `records.read_csv`; and
+        options: what the format's reader needs beyond the bytes, see `records.read_csv` and
+            `json_record.read_json_record`; and
             what the source sets, see `of_source`.
         settings: limits, layout and OCR.
 

@@ -25,6 +25,7 @@ PLAIN = "text/plain"
 MARKDOWN = "text/markdown"
 CSV = "text/csv"
 TSV = "text/tab-separated-values"
+JSON = "application/json"
 XML = "application/xml"
 RSS = "application/rss+xml"
 ATOM = "application/atom+xml"
@@ -101,7 +102,7 @@ _HEIF_BRANDS = {
     **dict.fromkeys((b"avif", b"avis"), AVIF),
 }
 """Brands of still and moving images in ISO/IEC 23008-12 files."""
-_TEXTUAL = frozenset({HTML, PLAIN, MARKDOWN, CSV, TSV, XML, RSS, ATOM, EMAIL})
+_TEXTUAL = frozenset({HTML, PLAIN, MARKDOWN, CSV, TSV, JSON, XML, RSS, ATOM, EMAIL})
 _BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEAD = 4096
 _HTML_START = re.compile(

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ingest.errors import ConfigurationError
 from ingest.secrets import register
+from schemas.source import SourceBase
 
 PREFIX = "MUNIMENT_CONNECTION_"
 _KEYS = {"conn_type", "host", "port", "login", "password", "schema", "extra", "description"}
@@ -43,6 +44,15 @@ class Credentials:
 
 CredentialLookup = Callable[[str], Credentials]
 """Returns the credentials of a name, or raises ConfigurationError."""
+
+
+def credentials_of(source: SourceBase, lookup: CredentialLookup) -> Credentials | None:
+    """Return the credentials that a source's connection names; None where it names none.
+
+    Raises:
+        ConfigurationError: there are none of that name.
+    """
+    return None if source.connection is None else lookup(source.connection)
 
 
 def from_environment(name: str) -> Credentials:

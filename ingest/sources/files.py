@@ -19,7 +19,7 @@ from ingest.sources.base import (
     options_of,
     resolve_access,
 )
-from ingest.sources.credentials import CredentialLookup
+from ingest.sources.credentials import CredentialLookup, credentials_of
 from ingest.sources.dates import effective_date
 from ingest.sources.location import Location, listing, too_large, unavailable
 from ingest.sources.manifest import Manifest, key_of, read_manifest
@@ -42,10 +42,15 @@ class FilesConnector:
         credentials: CredentialLookup,
         cache: Path | None,
     ) -> None:
-        del credentials, cache
+        del cache
         self._source = source
         self._licences = configuration.licences
-        self._folder = Location(source.address, configuration.base)
+        self._folder = Location(
+            source.address,
+            configuration.base,
+            credentials_of(source, credentials),
+            source.storage_options,
+        )
         self._pattern = re.compile(glob_translate(source.pattern))
         self._name_pattern = re.compile(source.name_pattern) if source.name_pattern else None
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, cast
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from fsspec import get_filesystem_class  # type: ignore[import-untyped]  # fsspec ships no types
 from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # fsspec ships no types
 
-from ingest.errors import ConfigurationError, ItemError, RetriableError
+from ingest.errors import ConfigurationError, ItemError, MunimentError, RetriableError
+from ingest.sources.credentials import Credentials
+from ingest.sources.stores import NAMELESS, refuses_access, register_stores, store_arguments
 
 _GONE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _ETAGS = ("ETag", "etag", "content_md5", "md5Hash", "md5", "checksum")
@@ -26,25 +31,48 @@ class Location:
     else a file system raises becomes a RetriableError.
     """
 
-    def __init__(self, address: str, base: Path) -> None:
+    def __init__(
+        self,
+        address: str,
+        base: Path,
+        credentials: Credentials | None = None,
+        options: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         """Resolve ``address``; a relative path starts at ``base``.
 
+        Args:
+            address: a path, or an fsspec URL.
+            base: folder at which relative paths start.
+            credentials: what its store wants to see.
+            options: passed to the store's file system.
+
         Raises:
-            ConfigurationError: no installed library reads addresses of this kind.
+            ConfigurationError: no installed library reads addresses of this kind, or the
+                credentials are not of a kind that it takes.
         """
         self.address = address
-        full = address if "://" in address else os.fspath(base.absolute() / address)
+        self._full = address if "://" in address else os.fspath(base.absolute() / address)
+        protocol = self._full.partition("://")[0] if "://" in self._full else "file"
+        register_stores()
         try:
-            self.fs, path = url_to_fs(full)
+            kind = get_filesystem_class(protocol)
+            self._arguments = store_arguments(protocol, credentials, options)
         except (ImportError, ValueError) as error:
             raise ConfigurationError(
                 "address_unsupported",
                 f"{address}: no installed library reads such addresses ({error}). Install the "
                 "fsspec package for it, such as s3fs, or correct the address.",
             ) from error
-        protocols = self.fs.protocol
+        protocols = kind.protocol
         self.is_local = "file" in ((protocols,) if isinstance(protocols, str) else protocols)
+        path = kind._strip_protocol(self._full)
+        self._host = urlsplit(self._full).netloc.rpartition("@")[2] if protocol in NAMELESS else ""
         self.path: str = os.path.normpath(path) if self.is_local else path.rstrip("/")
+
+    @cached_property
+    def fs(self) -> Any:
+        """The file system; a server is connected to when it is first asked for something."""
+        return url_to_fs(self._full, **self._arguments)[0]
 
     def is_folder(self) -> bool:
         """Tell whether the address is a folder that can be seen now."""
@@ -102,23 +130,31 @@ class Location:
 
     def uri(self, path: str) -> str:
         """Return the address of ``path`` for people and citations."""
-        return Path(path).as_uri() if self.is_local else cast(str, self.fs.unstrip_protocol(path))
+        if self.is_local:
+            return Path(path).as_uri()
+        if self._host:
+            return f"{urlsplit(self._full).scheme}://{self._host}{path}"
+        return cast(str, self.fs.unstrip_protocol(path))
 
     def path_of(self, uri: str) -> str:
         """Return the path that :meth:`uri` made ``uri`` from."""
         if self.is_local:
             return os.fsdecode(unquote_to_bytes(urlsplit(uri).path))
+        if self._host:
+            return uri.partition(self._host)[2]
         return cast(str, self.fs._strip_protocol(uri))
 
     @contextmanager
     def _calls(self) -> Iterator[None]:
         try:
             yield
-        except _GONE:
+        except (*_GONE, MunimentError):
             raise
         except Exception as error:  # each file system raises errors of its own
             if self.is_local and not isinstance(error, OSError):
                 raise
+            if refuses_access(error):
+                raise PermissionError(f"{type(error).__name__}: {error}") from error
             raise RetriableError(
                 "source_unreachable",
                 f"{self.address}: could not be read: {type(error).__name__}: {error}. It is tried "
@@ -150,6 +186,24 @@ def listing(address: str) -> Iterator[None]:
     except OSError as error:
         raise RetriableError(
             "source_unreachable", f"{address}: reading stopped: {error}. It is tried again."
+        ) from error
+
+
+@contextmanager
+def reading_again(address: str) -> Iterator[None]:
+    """Have a fetch from inside an export tried again where the export cannot be had at the moment.
+
+    That says nothing about the one record.
+
+    Raises:
+        RetriableError: it cannot be read.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise RetriableError(
+            "source_unreachable",
+            f"{address}: it cannot be read: {error}. It is tried again.",
         ) from error
 
 

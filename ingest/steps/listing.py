@@ -12,7 +12,7 @@ from typing import Self
 
 from ingest.catalog import Catalog
 from ingest.catalog.records import KnownItem
-from ingest.steps.listing_keys import ListedKeys
+from ingest.sources.listed_keys import ListedKeys
 from ingest.steps.listing_spool import Spool
 from ingest.steps.members import change_of, is_waiting, needs_work
 from ingest.version import PIPELINE_VERSION

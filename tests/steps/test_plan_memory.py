@@ -13,7 +13,7 @@ from workspace import Workspace
 
 from ingest.catalog.models import ItemRow
 from ingest.pipeline import Pipeline
-from ingest.steps.listing_keys import ListedKeys
+from ingest.sources.listed_keys import ListedKeys
 from ingest.steps.plan import plan
 from ingest.version import PIPELINE_VERSION
 from schemas.base import utc_now

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sources.conformance.case import LIMIT, Case, Maker
+from stores import (
+    PASSWORD,
+    s3_client,
+    s3_connection,
+    s3_server,
+    sftp_connection,
+    sftp_server,
+)
 
 
 def _local(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
@@ -24,4 +33,53 @@ def _local(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
     )
 
 
-CASES: dict[str, Maker] = {"local": _local}
+def _sftp(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
+    folder = base / "served" / "in"
+    for name in ("a.txt", "b ü.txt", "sub/c.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"the text of {name}", "utf-8")
+    with sftp_server(base / "served") as (url, host_key):
+        environment.setenv("MUNIMENT_CONNECTION_DROP", sftp_connection(host_key))
+        yield Case(
+            base,
+            {"connector": "files", "address": f"{url}/in", "connection": "drop"},
+            remove_first=(folder / "a.txt").unlink,
+            change_first=lambda: (folder / "a.txt").write_text("quite another text"),
+            break_source=lambda: folder.rename(base / "away"),
+            secrets=(PASSWORD,),
+        )
+
+
+def _s3(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
+    with s3_server() as endpoint:
+        environment.setenv("MUNIMENT_CONNECTION_BUCKET", s3_connection(endpoint))
+        store = s3_client(endpoint)
+        # All servers of a process have one memory.
+        bucket = f"drop-{uuid.uuid4().hex[:12]}"
+        store.create_bucket(
+            Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+        )
+
+        def put(name: str, text: str) -> None:
+            store.put_object(Bucket=bucket, Key=f"in/{name}", Body=text.encode())
+
+        for name in ("a.txt", "b ü.txt", "sub/c.txt"):
+            put(name, f"the text of {name}")
+        put("", "")  # what consoles leave for a folder
+        put("sub/", "")
+
+        def remove_all() -> None:
+            for entry in store.list_objects_v2(Bucket=bucket)["Contents"]:
+                store.delete_object(Bucket=bucket, Key=entry["Key"])
+            store.delete_bucket(Bucket=bucket)
+
+        yield Case(
+            base,
+            {"connector": "files", "address": f"s3://{bucket}/in", "connection": "bucket"},
+            remove_first=lambda: store.delete_object(Bucket=bucket, Key="in/a.txt"),
+            change_first=lambda: put("a.txt", "another text"),
+            break_source=remove_all,
+        )
+
+
+CASES: dict[str, Maker] = {"local": _local, "sftp": _sftp, "s3": _s3}

@@ -1,0 +1,120 @@
+"""Servers of files that tests start: SFTP and S3."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+USER, PASSWORD = "reader", "Zugang:7?xq"
+
+
+class _Server(asyncssh.SSHServer):
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self._keys = keys
+
+    def begin_auth(self, username: str) -> bool:
+        return True
+
+    def password_auth_supported(self) -> bool:
+        return True
+
+    def validate_password(self, username: str, password: str) -> bool:
+        return (username, password) == (USER, PASSWORD)
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: Any) -> bool:
+        shown = key.export_public_key().decode().split()[:2]
+        return username == USER and any(known.split()[:2] == shown for known in self._keys)
+
+
+@contextmanager
+def sftp_server(folder: Path, *keys: str) -> Iterator[tuple[str, str]]:
+    """Serve ``folder`` as the root, and yield the URL and the host's key.
+
+    ``USER`` comes in with ``PASSWORD``, or with one of the public ``keys``.
+    """
+    host_key = asyncssh.generate_private_key("ssh-ed25519")
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def root(channel: Any) -> asyncssh.SFTPServer:
+        return asyncssh.SFTPServer(channel, chroot=str(folder).encode())
+
+    async def start() -> Any:
+        return await asyncssh.create_server(
+            lambda: _Server(keys),
+            "127.0.0.1",
+            0,
+            server_host_keys=[host_key],
+            sftp_factory=root,
+        )
+
+    server = asyncio.run_coroutine_threadsafe(start(), loop).result(30)
+    public = " ".join(host_key.export_public_key().decode().split()[:2])
+    try:
+        yield f"sftp://127.0.0.1:{server.get_port()}", public
+    finally:
+
+        async def stop() -> None:
+            server.close()
+            await server.wait_closed()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(stop(), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def sftp_connection(host_key: str, **more: Any) -> str:
+    """Return the connection to the server as the environment holds it."""
+    return json.dumps({"login": USER, "password": PASSWORD, "extra": {"host_key": host_key}} | more)
+
+
+S3_KEY, S3_SECRET = "AKIAEXAMPLEKEY", "geheim/S3+wort=42"
+
+
+@contextmanager
+def s3_server() -> Iterator[str]:
+    """Run an S3 server and yield its endpoint; it asks nobody for a key."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+def s3_connection(endpoint: str) -> str:
+    """Return the connection to the server as the environment holds it."""
+    extra = {"endpoint_url": endpoint, "region_name": "eu-central-1"}
+    return json.dumps({"login": S3_KEY, "password": S3_SECRET, "extra": extra})
+
+
+def s3_client(endpoint: str) -> Any:
+    """Return a client of the server's own, with which tests put things there."""
+    import boto3
+
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint,
+        region_name="eu-central-1",
+        aws_access_key_id=S3_KEY,
+        aws_secret_access_key=S3_SECRET,
+    )
