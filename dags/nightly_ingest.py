@@ -51,7 +51,28 @@ def _pipeline() -> Any:
 
     context = get_current_context()
     run_id = context["params"]["run_id"] or safe_run_id(context["dag_run"].run_id)
-    return Pipeline(load_settings(), run_id)
+    return Pipeline(load_settings(), run_id, credentials=_credentials)
+
+
+def _credentials(name: str) -> Any:
+    """Return what the Airflow connection ``name`` holds; without one, what the environment does."""
+    from airflow.sdk import Connection
+    from airflow.sdk.exceptions import AirflowNotFoundException
+
+    from ingest.sources.credentials import Credentials, from_environment
+
+    try:
+        found = Connection.get(name)
+    except AirflowNotFoundException:
+        return from_environment(name)
+    return Credentials(
+        login=found.login or None,
+        password=found.password or None,
+        host=found.host or None,
+        port=found.port,
+        schema=found.schema or None,
+        extra=found.extra_dejson,
+    )
 
 
 def _run_stage(stage: Stage, ref: dict[str, Any]) -> dict[str, Any]:

@@ -243,6 +243,8 @@ def _refuse(faults: list[Fault], files: list[Path]) -> None:
 
 def _broken_rules(source: Source) -> Iterator[tuple[Place, str]]:
     yield from _broken_access(source)
+    if re.match(r"[a-z0-9+]+://[^/?#]*@", source.address, re.IGNORECASE):
+        yield ("address",), "should not hold a login; name a connection"
     if isinstance(source, FilesSource):
         yield from _broken_files(source)
     elif isinstance(source, RecordsSource):
@@ -279,12 +281,29 @@ def _broken_files(source: FilesSource) -> Iterator[tuple[Place, str]]:
         glob_translate(source.pattern)
     except ValueError as error:
         yield ("pattern",), f"is no glob pattern: {error}"
+    for name in sorted(_named(source.storage_options)):
+        if _SECRET.search(name):
+            yield (
+                ("storage_options",),
+                f"should not hold {name!r}; secrets belong to the connection",
+            )
     if source.manifest is not None:
         manifest = PurePosixPath(source.manifest)
         if manifest.is_absolute() or ".." in manifest.parts or not manifest.name:
             yield ("manifest",), "should be the path of a file in the source's folder"
     if source.name_pattern is not None:
         yield from _broken_name_pattern(source.name_pattern)
+
+
+_SECRET = re.compile(r"secret|passw|token|credential|^key$|_key$|sas$", re.IGNORECASE)
+
+
+def _named(options: Any) -> Iterator[str]:
+    """Yield the names of all options, those inside options too."""
+    if isinstance(options, dict):
+        for name, value in options.items():
+            yield str(name)
+            yield from _named(value)
 
 
 def _broken_name_pattern(pattern: str) -> Iterator[tuple[Place, str]]:
@@ -348,8 +367,6 @@ def _broken_portal(source: PortalSource) -> Iterator[tuple[Place, str]]:
         web_address(source.address)
     except ValueError:
         yield ("address",), "should be an http or https URL"
-    if re.match(r"[a-z]+://[^/?#]*@", source.address, re.IGNORECASE):
-        yield ("address",), "should not hold a login; name a connection"
     for name in ("links",) if source.listing == "json" else ("entries", "fields"):
         if name in source.model_fields_set:
             yield (name,), f"is not used where listing is {source.listing!r}"

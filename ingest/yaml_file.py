@@ -46,6 +46,15 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def load_yaml(data: bytes) -> Any:
+    """Return what a YAML text says, its dates as they are written.
+
+    Raises:
+        yaml.YAMLError: it is none.
+    """
+    return yaml.load(data, Loader=_Loader)  # noqa: S506  # a safe loader of our own
+
+
 class YamlFile:
     """The data of a file, and where in it each value stands."""
 

@@ -93,7 +93,8 @@ class Site:
 def site(authorization: str | None = None) -> Iterator[Site]:
     """Serve ``answers`` over HTTP; what is not there is a 404.
 
-    Who has what an answer's ETag names is told 304. With ``authorization``, whoever does not send that very header is answered 401.
+    Who has what an answer's ETag names is told 304. With ``authorization``, whoever does not send
+    that very header is answered 401.
     """
 
     class Handler(BaseHTTPRequestHandler):

@@ -91,11 +91,11 @@ def _from_json(value: str) -> Credentials:
     if isinstance(extra, str):
         extra = json.loads(extra)
     return Credentials(
-        login=parts.get("login"),
-        password=parts.get("password"),
-        host=parts.get("host"),
+        login=parts.get("login") or None,
+        password=parts.get("password") or None,
+        host=parts.get("host") or None,
         port=int(parts["port"]) if parts.get("port") is not None else None,
-        schema=parts.get("schema"),
+        schema=parts.get("schema") or None,
         extra=dict(extra),
     )
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urldefrag
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
@@ -25,6 +28,8 @@ from schemas.source import Item, ListingEntry, SqlSource
 _STATEMENT_MS = 10 * 60 * 1_000
 _REFUSED = ("28", "42501")
 """SQLSTATE of PostgreSQL: invalid authorization, insufficient privilege."""
+_NOT_LET_IN = ("authentication failed", "FATAL: role", "pg_hba.conf")
+"""What PostgreSQL says before there is a connection, and so without a SQLSTATE."""
 _NO_SUCH = ("42P01", "42703", "3D000", "3F000", "42601")
 """No such table, column, database or schema; not even SQL."""
 
@@ -65,6 +70,7 @@ class SqlConnector:
         """
         items = RecordItems(self._source, self._licence, self._uri)
         with self._connected() as connection:
+            self._check_columns(connection)
             nameless = sa.select(sa.func.count()).select_from(_origin(self._source))
             count = connection.scalar(nameless.where(self._key.is_(None)))
             if count:
@@ -86,12 +92,28 @@ class SqlConnector:
         """Return the record's bytes; see Connector."""
         place = parse_qs(urldefrag(item.fetch_uri).fragment)["key"][0]
         with self._connected() as connection:
-            found = connection.execute(self._select.where(self._key == json.loads(place)))
+            found = connection.execute(self._select.where(self._key == _key_of(place)))
             row = found.mappings().first()
         if row is None:
             raise unavailable(item.source_key, "the table no longer has a row with this key")
         data = record_bytes({str(name): value for name, value in row.items()})
         return Fetched(data, JSON_RECORD, fingerprint(self._state(row, data), item, self._licence))
+
+    def _check_columns(self, connection: sa.Connection) -> None:
+        """Look whether the columns are there: SQLite takes a quoted name that is none for a text.
+
+        Raises:
+            ConfigurationError: one is not there.
+        """
+        nothing = sa.select(sa.text("*")).select_from(_origin(self._source)).limit(0)
+        known = list(connection.execute(nothing).keys())
+        for column in self._select.selected_columns:
+            if column.name not in known:
+                raise ConfigurationError(
+                    "column_missing",
+                    f"{self._source.address}: there is no column {column.name!r}. There are "
+                    f"{', '.join(map(repr, known))}. Correct the source's configuration.",
+                )
 
     def _page(self, connection: sa.Connection, last: Any) -> Sequence[sa.RowMapping]:
         page = self._select.where(self._key.is_not(None))
@@ -102,10 +124,9 @@ class SqlConnector:
 
     def _item(self, items: RecordItems, row: sa.RowMapping, fields: RecordFields) -> Item:
         data = record_bytes({str(name): value for name, value in row.items()})
-        key = json.dumps(plain(row[self._source.key]), ensure_ascii=False)
         return items.item(
             fields,
-            fetch_uri=f"{self._uri}#key={quote(key, safe='')}",
+            fetch_uri=f"{self._uri}#key={_place_of(row[self._source.key])}",
             size=len(data),
             state=self._state(row, data),
             media_type=JSON_RECORD,
@@ -140,7 +161,7 @@ class SqlConnector:
         state = str(getattr(original, "sqlstate", None) or "")
         words = " ".join(str(original).split())
         address = self._source.address
-        if state.startswith(_REFUSED) or "password authentication failed" in words:
+        if state.startswith(_REFUSED) or any(sign in words for sign in _NOT_LET_IN):
             return ConfigurationError(
                 "source_forbidden",
                 f"{address}: the database refuses the connection's user ({words}). Correct the "
@@ -160,6 +181,29 @@ class SqlConnector:
             f"{address}: the database does not answer: {words}. It is tried again; if it keeps "
             "failing, check the network and the database.",
         )
+
+
+_KEY_TYPES: dict[str, Callable[[str], Any]] = {
+    "uuid": UUID,
+    "decimal": Decimal,
+    "date": date.fromisoformat,
+}
+
+
+def _place_of(key: Any) -> str:
+    """Return a key as part of an address, with its type where JSON has no such thing."""
+    kind = type(key).__name__.lower()
+    value = {kind: str(key)} if kind in _KEY_TYPES else plain(key)
+    return quote(json.dumps(value, ensure_ascii=False), safe="")
+
+
+def _key_of(place: str) -> Any:
+    """Return the key that :func:`_place_of` made a place of."""
+    value = json.loads(place)
+    if isinstance(value, dict):
+        ((kind, text),) = value.items()
+        return _KEY_TYPES[kind](text)
+    return value
 
 
 def _url(source: SqlSource, base: Path, credentials: Credentials | None) -> sa.URL:

@@ -23,6 +23,9 @@ from ingest.sources.credentials import CredentialLookup, credentials_of
 from ingest.sources.dates import effective_date
 from ingest.sources.location import Location, listing, too_large, unavailable
 from ingest.sources.manifest import Manifest, key_of, read_manifest
+from ingest.sources.terms_file import SUFFIX, read_terms
+from schemas.document import ExtractionWarning
+from schemas.licence import Terms, narrowed
 from schemas.source import FilesSource, Item, ListingEntry, ListingProblem
 
 
@@ -59,6 +62,7 @@ class FilesConnector:
 
         Problems are ``manifest_file_missing``, ``manifest_duplicate``, ``ragged_row`` (in the
         manifest), ``licence_unknown``, ``date_invalid``, ``access_invalid``, ``client_missing``,
+        ``terms_invalid``, ``terms_file_missing`` (of terms without their file),
         ``link_not_followed``, ``not_a_file``, ``name_not_unicode`` and ``name_duplicate``.
         """
         with listing(self._source.address):
@@ -68,7 +72,8 @@ class FilesConnector:
             items: dict[str, Item] = {}
             faults = dict(manifest.faults)
             seen: set[str] = set()
-            for path, info in self._walk():
+            terms: dict[str, str] = {}
+            for path, info in [*self._walk(terms)]:
                 key = self._key(path)
                 try:
                     key.encode()
@@ -79,7 +84,8 @@ class FilesConnector:
                     seen.add(key)
                     self._check_kind(path, info)
                     if key not in faults:
-                        items[key] = self._item(path, key, info, manifest.rows.get(key, {}))
+                        row = manifest.rows.get(key, {})
+                        items[key] = self._item(path, key, info, row, terms.get(key))
                 except UnicodeEncodeError:
                     key = os.fsencode(key).decode("utf-8", "backslashreplace")
                     faults[key] = UnlistableError(
@@ -95,6 +101,10 @@ class FilesConnector:
                 "manifest_file_missing",
                 f"{self._source.manifest} names it, but it is not in the folder, or does not match "
                 f"the pattern {self._source.pattern!r}",
+            )
+        for key in terms.keys() - seen:
+            faults[f"{key}{SUFFIX}"] = UnlistableError(
+                "terms_file_missing", "the file whose terms it has is not in the folder"
             )
         for key in sorted(items, key=_in_natural_order):
             yield items[key]
@@ -133,7 +143,7 @@ class FilesConnector:
         licence = self._licences.get(item.licence_id)
         if licence is None:
             raise unavailable(item.source_key, f"licence {item.licence_id!r} left the registry")
-        mark = fingerprint(after, item, licence)
+        mark = fingerprint(after, item, narrowed(licence, item.terms))
         return Fetched(data, None, mark)
 
     def _manifest(self) -> Manifest:
@@ -143,10 +153,11 @@ class FilesConnector:
         name = f"{self._source.address}/{self._source.manifest}"
         return read_manifest(self._folder, path, name)
 
-    def _walk(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _walk(self, terms: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield path and description of what is in the folder and matches the pattern.
 
-        Links to folders are yielded too if the pattern reaches into folders.
+        Links to folders are yielded too if the pattern reaches into folders. The paths of files
+        with terms go into ``terms``, by the key of the file that they are about.
         """
         waiting = [self._folder.path]
         while waiting:
@@ -161,7 +172,9 @@ class FilesConnector:
                 path: str = info["name"].rstrip("/")
                 if path.rpartition("/")[2].startswith("."):
                     continue
-                if info["type"] == "directory":
+                if path.endswith(SUFFIX) and info["type"] == "file":
+                    terms[self._key(path.removesuffix(SUFFIX))] = path
+                elif info["type"] == "directory":
                     waiting.append(path)
                 elif self._is_wanted(path) or (
                     info.get("islink") and Path(path).is_dir() and "/" in self._source.pattern
@@ -194,7 +207,14 @@ class FilesConnector:
         elif info["type"] != "file":
             raise UnlistableError("not_a_file", "it is a device, a socket or a pipe")
 
-    def _item(self, path: str, key: str, info: dict[str, Any], row: dict[str, str]) -> Item:
+    def _item(
+        self,
+        path: str,
+        key: str,
+        info: dict[str, Any],
+        row: dict[str, str],
+        terms_path: str | None,
+    ) -> Item:
         source = self._source
         said = self._said_by_name(key) | row
         licence_id = said.get("licence", source.licence)
@@ -213,6 +233,10 @@ class FilesConnector:
         confidentiality, client_id = resolve_access(
             source.access, said.get("confidentiality", ""), said.get("client_id", "")
         )
+        terms: Terms | None = None
+        warnings: tuple[ExtractionWarning, ...] = ()
+        if terms_path is not None:
+            terms, warnings = read_terms(self._folder.read(terms_path), licence)
         uri = self._folder.uri(path)
         item = Item(
             source_id=source.id,
@@ -226,11 +250,13 @@ class FilesConnector:
             version_label=said.get("version_label"),
             effective_from=effective_from,
             licence_id=licence_id,
+            terms=terms,
+            warnings=warnings,
             confidentiality=confidentiality,
             client_id=client_id,
             options=options_of(source),
         )
-        mark = fingerprint(self._folder.state(path, info), item, licence)
+        mark = fingerprint(self._folder.state(path, info), item, narrowed(licence, terms))
         return item.model_copy(update={"fingerprint": mark})
 
     def _said_by_name(self, key: str) -> dict[str, str]:
