@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, TypeAdapter
 
 from ingest.settings import Settings
-from schemas.licence import Licence
+from schemas.licence import Licence, Terms
 from schemas.source import CsvSource, FeedSource, FilesSource, PortalFields, PortalSource, Source
 
 DOCS = Path(__file__).parents[1] / "docs"
