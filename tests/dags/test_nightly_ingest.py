@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -140,3 +141,28 @@ def test_the_dag_runs_to_its_end_and_one_failing_source_stops_no_other(tmp_path:
     status = ws.cli_json("status", "--json")
     assert status["balanced"]
     assert status["points"] == {"new": 0, "reused": 0, "retired": 0}
+
+
+def test_credentials_come_from_airflow_s_connections_else_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {"conn_type": "sftp", "login": "ann", "password": "Tor:7/x", "extra": {"host_key": "k"}}
+    monkeypatch.setenv("AIRFLOW_CONN_DROP", json.dumps(shown))
+    monkeypatch.setenv("MUNIMENT_CONNECTION_DROP", '{"login": "not this one"}')
+    monkeypatch.setenv("MUNIMENT_CONNECTION_OTHER", '{"login": "bob"}')
+    said = in_airflow(
+        tmp_path,
+        """
+        from dags.nightly_ingest import _credentials
+        from ingest.errors import ConfigurationError
+
+        found = _credentials("drop")
+        assert (found.login, found.password, found.extra) == ("ann", "Tor:7/x", {"host_key": "k"})
+        assert _credentials("other").login == "bob"
+        try:
+            _credentials("nobody's")
+        except ConfigurationError as error:
+            print(error.code)
+        """,
+    )
+    assert said.splitlines()[-1] == "connection_unknown"
