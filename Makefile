@@ -5,10 +5,11 @@
 # make test-corpus     every file of the corpus through the whole pipeline (half an hour)
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
+# make bench-sources   measure listing CRM exports of growing size (two minutes)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test test-fuzz test-corpus lint bench-extract bench-nightly lock clean
+.PHONY: setup run test test-fuzz test-corpus lint bench-extract bench-nightly bench-sources lock clean
 
 VENV := .venv/bin
 
@@ -39,6 +40,9 @@ bench-extract: setup
 
 bench-nightly: setup
 	@$(VENV)/python -m benchmarks.nightly $(ARGS)
+
+bench-sources: setup
+	@$(VENV)/python -m benchmarks.sources $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \

@@ -114,8 +114,12 @@ class RecordItems:
             error: why it was refused.
             where: the place in more words, for people.
         """
-        known = error.code in ("key_missing", "key_duplicate") or not key
-        named = key if not known and (error.code in _AFTER_KEY or self._keys.add(key)) else place
+        if error.code in _AFTER_KEY:
+            named = key
+        elif key and error.code != "key_duplicate" and self._keys.add(key):
+            named = key
+        else:
+            named = place
         return ListingProblem(
             source_key=named,
             code=error.code,

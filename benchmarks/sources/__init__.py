@@ -1,0 +1,1 @@
+"""What listing CRM exports costs, and whether its memory grows with them."""
