@@ -114,14 +114,11 @@ class RecordItems:
             error: why it was refused.
             where: the place in more words, for people.
         """
-        if error.code in _AFTER_KEY:
-            named = key
-        elif key and error.code != "key_duplicate" and self._keys.add(key):
-            named = key
-        else:
-            named = place
+        is_its_own = error.code in _AFTER_KEY or (
+            key and error.code != "key_duplicate" and self._keys.add(key)
+        )
         return ListingProblem(
-            source_key=named,
+            source_key=key if is_its_own else place,
             code=error.code,
             message=f"{self._source.address}, {where or place}: {error.message}. "
             "Correct the export.",
