@@ -1,12 +1,15 @@
-"""Servers of files that tests start: SFTP and S3."""
+"""Servers of files that tests start: SFTP, S3, and index pages."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +85,38 @@ def sftp_server(folder: Path, *keys: str) -> Iterator[tuple[str, str]]:
 def sftp_connection(host_key: str, **more: Any) -> str:
     """Return the connection to the server as the environment holds it."""
     return json.dumps({"login": USER, "password": PASSWORD, "extra": {"host_key": host_key}} | more)
+
+
+@contextmanager
+def index_pages(folder: Path, login: str, password: str) -> Iterator[str]:
+    """Serve ``folder`` with pages that list what is in it, to who knows the password."""
+    known = f"Basic {base64.b64encode(f'{login}:{password}'.encode()).decode()}"
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.headers["Authorization"] == known:
+                super().do_GET()
+            else:
+                self.send_error(401)
+
+        def do_HEAD(self) -> None:
+            if self.headers["Authorization"] == known:
+                super().do_HEAD()
+            else:
+                self.send_error(401)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 S3_KEY, S3_SECRET = "AKIAEXAMPLEKEY", "geheim/S3+wort=42"

@@ -17,7 +17,13 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # fsspec ship
 
 from ingest.errors import ConfigurationError, ItemError, MunimentError, RetriableError
 from ingest.sources.credentials import Credentials
-from ingest.sources.stores import NAMELESS, refuses_access, register_stores, store_arguments
+from ingest.sources.stores import (
+    NAMELESS,
+    http_state,
+    refuses_access,
+    register_stores,
+    store_arguments,
+)
 
 _GONE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _ETAGS = ("ETag", "etag", "content_md5", "md5Hash", "md5", "checksum")
@@ -108,14 +114,17 @@ class Location:
 
         ``info`` is what a listing has just said about it, if one has.
 
-        An ETag or checksum where there is one; else size and time of last change, which for local
-        files is the mtime in nanoseconds. A local file whose bytes change while size and mtime stay
-        the same is taken for unchanged.
+        An ETag or checksum where there is one, on the web by asking for the file's head; else size
+        and time of last change, which for local files is the mtime in nanoseconds. A local file
+        whose bytes change while size and mtime stay the same is taken for unchanged.
         """
         if self.is_local:
             with self._calls():
                 status = Path(path).stat()
             return f"{status.st_size}-{status.st_mtime_ns}"
+        if path.startswith(("http://", "https://")):
+            with self._calls():
+                return http_state(path, self._arguments)
         info = info or self.info(path)
         for name in _ETAGS:
             if info.get(name):

@@ -115,6 +115,37 @@ def register_stores() -> None:
         register_implementation(protocol, "ingest.sources.sftp.StrictSftp", clobber=True)
 
 
+def http_state(url: str, arguments: Mapping[str, Any]) -> str:
+    """Return what a web server says of the state of a file: an index page tells no more than names.
+
+    Args:
+        url: of the file.
+        arguments: what `store_arguments` gave for its file system.
+
+    Raises:
+        FileNotFoundError: the server has no such file.
+        httpx.HTTPError: the server does not answer, or not well.
+    """
+    import httpx
+
+    auth = arguments.get("client_kwargs", {}).get("auth")
+    answer = httpx.head(
+        url,
+        auth=(auth.login, auth.password) if auth else None,
+        follow_redirects=True,
+        timeout=_TIMEOUT_SECONDS,
+        trust_env=False,
+    )
+    if answer.status_code in (404, 410):
+        raise FileNotFoundError(url)
+    if answer.status_code in (401, 403):
+        raise PermissionError(f"{url}: the server answered {answer.status_code}")
+    answer.raise_for_status()
+    if "etag" in answer.headers:
+        return f"etag-{answer.headers['etag']}"
+    return f"{answer.headers.get('content-length')}-{answer.headers.get('last-modified', '')}"
+
+
 def refuses_access(error: BaseException) -> bool:
     """Say whether a store's error means that the credentials, or their rights, do not do."""
     if isinstance(error, PermissionError):

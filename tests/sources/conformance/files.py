@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from sources.conformance.case import LIMIT, Case, Maker
 from stores import (
     PASSWORD,
+    index_pages,
     s3_client,
     s3_connection,
     s3_server,
@@ -82,4 +84,24 @@ def _s3(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
         )
 
 
-CASES: dict[str, Maker] = {"local": _local, "sftp": _sftp, "s3": _s3}
+def _http(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
+    folder = base / "served" / "in"
+    for name in ("a.txt", "b ü.txt", "sub/c.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"the text of {name}", "utf-8")
+    password = "Verzeichnis:9?x"
+    environment.setenv(
+        "MUNIMENT_CONNECTION_INDEX", json.dumps({"login": "reader", "password": password})
+    )
+    with index_pages(base / "served", "reader", password) as url:
+        yield Case(
+            base,
+            {"connector": "files", "address": f"{url}/in", "connection": "index"},
+            remove_first=(folder / "a.txt").unlink,
+            change_first=lambda: (folder / "a.txt").write_text("quite another text"),
+            break_source=lambda: folder.rename(base / "away"),
+            secrets=(password,),
+        )
+
+
+CASES: dict[str, Maker] = {"local": _local, "sftp": _sftp, "s3": _s3, "http": _http}
