@@ -142,7 +142,7 @@ def test_the_refusal_names_all_families_of_formats_that_are_read() -> None:
         "archives": media.GZIP,
     }
     modules = {_READERS[media_type][0] for media_type in families.values()}
-    others = {"docx", "pptx", "xlsx", "rtf", "email", "plain"}
+    others = {"docx", "pptx", "xlsx", "rtf", "email", "plain", "json_record"}
     assert modules | others == {module for module, _ in _READERS.values()}
     for family in families:
         assert family in caught.value.message

@@ -93,7 +93,7 @@ def test_a_date_of_last_change_tells_states_apart_too(web: FaultySite) -> None:
 
 @pytest.mark.parametrize(
     "headers",
-    [{}, {"ETag": 'W/"v1"'}, {"Last-Modified": formatdate(time.time() + 60, usegmt=True)}],
+    [{}, {"ETag": 'W/"v1"'}, {"Last-Modified": formatdate(time.time() + 86_400, usegmt=True)}],
 )
 def test_a_state_that_is_not_told_for_certain_is_read_anew(
     web: FaultySite, headers: dict[str, str]

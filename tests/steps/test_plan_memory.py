@@ -22,7 +22,7 @@ from schemas.run import SourcePlan
 from schemas.source import Item, ListingEntry
 
 FEW, MANY = 20_000, 200_000
-BOUND = 32 * 2**20
+BOUND = 48 * 2**20
 """Bytes that a plan may take, whatever the number of entries."""
 
 
