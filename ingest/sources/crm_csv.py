@@ -9,10 +9,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, urldefrag
 
 from ingest.configuration import Configuration
-from ingest.errors import RetriableError
 from ingest.sources.base import Fetched, UnlistableError, fingerprint, state_of
 from ingest.sources.credentials import CredentialLookup, credentials_of
-from ingest.sources.location import Location, listing, passing, reading_again, unavailable
+from ingest.sources.location import Location, passing, reading_again, steady, unavailable
 from ingest.sources.records import RecordCopy, RecordFields, RecordItems
 from ingest.sources.tables import Row, Table, open_table
 from schemas.base import sha256_bytes
@@ -64,22 +63,15 @@ class CsvConnector:
         """
         self._copy = None
         items = RecordItems(self._source, self._licence, self._uri)
-        with listing(self._source.address):
-            before = self._file.state(self._file.path)
-            with self._open() as table:
-                columns = self._columns(table)
-                for row in table.rows:
-                    try:
-                        yield self._item(items, row, table, columns)
-                    except UnlistableError as error:
-                        yield items.problem(
-                            _cell(row, columns.key), f"row {row.number}", error, str(row)
-                        )
-            if self._file.state(self._file.path) != before:
-                raise RetriableError(
-                    "source_changing",
-                    f"{self._source.address}: it changed while it was read. It is tried again.",
-                )
+        with steady(self._file), self._open() as table:
+            columns = self._columns(table)
+            for row in table.rows:
+                try:
+                    yield self._item(items, row, table, columns)
+                except UnlistableError as error:
+                    yield items.problem(
+                        _cell(row, columns.key), f"row {row.number}", error, str(row)
+                    )
 
     def fetch(self, item: Item) -> Fetched:
         """Return the record's bytes; see Connector."""

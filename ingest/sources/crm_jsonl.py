@@ -15,7 +15,7 @@ from ingest.errors import ConfigurationError, RetriableError
 from ingest.json_values import text_of, value_at
 from ingest.sources.base import Fetched, UnlistableError, fingerprint, state_of
 from ingest.sources.credentials import CredentialLookup, credentials_of
-from ingest.sources.location import Location, listing, passing, reading_again, unavailable
+from ingest.sources.location import Location, passing, reading_again, steady, unavailable
 from ingest.sources.records import JSON_RECORD, RecordCopy, RecordFields, RecordItems
 from schemas.base import sha256_bytes
 from schemas.source import Item, JsonLinesSource, ListingEntry
@@ -73,8 +73,7 @@ class JsonLinesConnector:
         items = RecordItems(self._source, self._licence, uri)
         missing = {self._source.key, *self._source.text, *self._optional()}
         count = 0
-        with listing(self._source.address):
-            before = self._file.state(self._file.path)
+        with steady(self._file):
             for line in self._lines():
                 key = ""
                 try:
@@ -93,11 +92,6 @@ class JsonLinesConnector:
                     )
                 except UnlistableError as error:
                     yield items.problem(key, f"line {line.number}", error)
-            if self._file.state(self._file.path) != before:
-                raise RetriableError(
-                    "source_changing",
-                    f"{self._source.address}: it changed while it was read. It is tried again.",
-                )
         if count and missing:
             raise ConfigurationError(
                 "column_missing",

@@ -14,11 +14,11 @@ import pyarrow as pa  # type: ignore[import-untyped]  # ships neither stubs nor 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from ingest.configuration import Configuration
-from ingest.errors import ConfigurationError, RetriableError
+from ingest.errors import ConfigurationError
 from ingest.json_values import plain, record_bytes, text_of, value_at
 from ingest.sources.base import Fetched, UnlistableError, fingerprint, state_of
 from ingest.sources.credentials import CredentialLookup, credentials_of
-from ingest.sources.location import Location, listing, passing, reading_again, unavailable
+from ingest.sources.location import Location, passing, reading_again, steady, unavailable
 from ingest.sources.records import JSON_RECORD, RecordCopy, RecordFields, RecordItems
 from schemas.base import sha256_bytes
 from schemas.source import Item, ListingEntry, ParquetSource
@@ -62,27 +62,20 @@ class ParquetConnector:
         self._copy = None
         uri = self._file.uri(self._file.path)
         items = RecordItems(self._source, self._licence, uri)
-        with listing(self._source.address):
-            before = self._file.state(self._file.path)
-            with self._open() as file:
-                for number, (group, row, record) in enumerate(self._rows(file), start=1):
-                    data = record_bytes(record)
-                    fields = self._fields(record)
-                    try:
-                        yield items.item(
-                            fields,
-                            fetch_uri=f"{uri}#group={group}&row={row}",
-                            size=len(data),
-                            state=sha256_bytes(data),
-                            media_type=JSON_RECORD,
-                        )
-                    except UnlistableError as error:
-                        yield items.problem(fields.key, f"row {number}", error)
-            if self._file.state(self._file.path) != before:
-                raise RetriableError(
-                    "source_changing",
-                    f"{self._source.address}: it changed while it was read. It is tried again.",
-                )
+        with steady(self._file), self._open() as file:
+            for number, (group, row, record) in enumerate(self._rows(file), start=1):
+                data = record_bytes(record)
+                fields = self._fields(record)
+                try:
+                    yield items.item(
+                        fields,
+                        fetch_uri=f"{uri}#group={group}&row={row}",
+                        size=len(data),
+                        state=sha256_bytes(data),
+                        media_type=JSON_RECORD,
+                    )
+                except UnlistableError as error:
+                    yield items.problem(fields.key, f"row {number}", error)
 
     def fetch(self, item: Item) -> Fetched:
         """Return the record's bytes; see Connector."""

@@ -199,6 +199,24 @@ def listing(address: str) -> Iterator[None]:
 
 
 @contextmanager
+def steady(file: Location) -> Iterator[None]:
+    """Read a file to its end, and be sure that it was one file all the time.
+
+    Raises:
+        ConfigurationError: it is not there, or may not be read.
+        RetriableError: it changed meanwhile, or reading stopped half-way.
+    """
+    with listing(file.address):
+        before = file.state(file.path)
+        yield
+        if file.state(file.path) != before:
+            raise RetriableError(
+                "source_changing",
+                f"{file.address}: it changed while it was read. It is tried again.",
+            )
+
+
+@contextmanager
 def reading_again(address: str) -> Iterator[None]:
     """Have a fetch from inside an export tried again where the export cannot be had at the moment.
 
