@@ -19,8 +19,12 @@ USER, PASSWORD = "reader", "Zugang:7?xq"
 
 
 class _Server(asyncssh.SSHServer):
-    def __init__(self, keys: tuple[str, ...]) -> None:
+    def __init__(self, keys: tuple[str, ...], connections: list[Any]) -> None:
         self._keys = keys
+        self._connections = connections
+
+    def connection_made(self, connection: Any) -> None:
+        self._connections.append(connection)
 
     def begin_auth(self, username: str) -> bool:
         return True
@@ -46,6 +50,7 @@ def sftp_server(folder: Path, *keys: str) -> Iterator[tuple[str, str]]:
     ``USER`` comes in with ``PASSWORD``, or with one of the public ``keys``.
     """
     host_key = asyncssh.generate_private_key("ssh-ed25519")
+    connections: list[Any] = []
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -55,7 +60,7 @@ def sftp_server(folder: Path, *keys: str) -> Iterator[tuple[str, str]]:
 
     async def start() -> Any:
         return await asyncssh.create_server(
-            lambda: _Server(keys),
+            lambda: _Server(keys, connections),
             "127.0.0.1",
             0,
             server_host_keys=[host_key],
@@ -70,6 +75,8 @@ def sftp_server(folder: Path, *keys: str) -> Iterator[tuple[str, str]]:
 
         async def stop() -> None:
             server.close()
+            for connection in connections:
+                connection.abort()
             await server.wait_closed()
             others = asyncio.all_tasks() - {asyncio.current_task()}
             for task in others:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+import tenacity
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry, Pool, StaticPool
@@ -94,6 +95,17 @@ def _prepare_sqlite(connection: sqlite3.Connection, _entry: ConnectionPoolEntry)
     # In KiB where negative. With the default of 2 MB a listing of thousands of items reads the same
     # pages again and again.
     connection.execute("PRAGMA cache_size = -32768")
+    _write_ahead(connection)
+
+
+# Where several processes open a new file at once, switching fails whatever the busy timeout.
+@tenacity.retry(
+    retry=tenacity.retry_if_exception_type(sqlite3.OperationalError),
+    stop=tenacity.stop_after_delay(_BUSY_SECONDS),
+    wait=tenacity.wait_random(0.01, 0.1),
+    reraise=True,
+)
+def _write_ahead(connection: sqlite3.Connection) -> None:
     # Asking first avoids the lock that switching takes: the mode is kept in the file.
     if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
         connection.execute("PRAGMA journal_mode = WAL")

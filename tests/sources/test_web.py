@@ -492,7 +492,7 @@ def test_while_robots_txt_cannot_be_read_nothing_may_be(
 
 def login(name: str) -> Credentials:
     assert name == "portal"
-    return Credentials(login="reader", password="pass:word-7c1e")
+    return Credentials(login="reader", password="pass:word-seven-c-one")
 
 
 LOGIN = {"auth": "basic", "connection": "portal", "credentials": login}
@@ -506,7 +506,7 @@ def test_credentials_go_to_the_own_address(web: FaultySite) -> None:
     assert web.asks("/a")[0].headers["authorization"] == BASIC
     assert "authorization" in web.asks("/robots.txt")[0].headers
     reader(web, **LOGIN | {"auth": "bearer"}).head(url)
-    assert web.asks("/a")[1].headers["authorization"] == "Bearer pass:word-7c1e"
+    assert web.asks("/a")[1].headers["authorization"] == "Bearer pass:word-seven-c-one"
 
 
 def test_credentials_go_nowhere_else(web: FaultySite) -> None:
@@ -568,7 +568,7 @@ def test_what_is_kept_names_no_secret(web: FaultySite, tmp_path: Path) -> None:
     head, _, body = kept.read_bytes().partition(b"\n")
     assert body == b"b"
     assert json.loads(head).keys() == {"content_type", "etag", "last_modified", "next", "sha256"}
-    for secret in (b"planted", b"7c1e", b"word"):
+    for secret in (b"planted", b"seven-c-one", b"word"):
         assert secret not in kept.name.encode() + kept.read_bytes()
     assert kept.stat().st_mode & 0o077 == 0
 
@@ -608,5 +608,5 @@ def test_secrets_are_in_no_message_and_no_log(
     assert any(record.name.startswith("httpcore") for record in caplog.records)
     for text in [*messages, caplog.text, *map(repr, messages)]:
         assert "planted" not in text
-        assert "7c1e" not in text
+        assert "seven-c-one" not in text
         assert BASIC.removeprefix("Basic ") not in text
