@@ -496,7 +496,7 @@ def login(name: str) -> Credentials:
 
 
 LOGIN = {"auth": "basic", "connection": "portal", "credentials": login}
-BASIC = "Basic cmVhZGVyOnBhc3M6d29yZC03YzFl"
+BASIC = "Basic cmVhZGVyOnBhc3M6d29yZC1zZXZlbi1jLW9uZQ=="
 
 
 def test_credentials_go_to_the_own_address(web: FaultySite) -> None:
