@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ingest.errors import ConfigurationError
+from ingest.misplaced import has_login, has_secret_parameter, secret_options
 from ingest.yaml_file import Fault, Place, YamlFile, YamlFileError, read_yaml
 from schemas.base import Model
 from schemas.licence import Licence
@@ -243,8 +244,10 @@ def _refuse(faults: list[Fault], files: list[Path]) -> None:
 
 def _broken_rules(source: Source) -> Iterator[tuple[Place, str]]:
     yield from _broken_access(source)
-    if re.match(r"[a-z0-9+]+://[^/?#]*@", source.address, re.IGNORECASE):
+    if has_login(source.address):
         yield ("address",), "should not hold a login; name a connection"
+    elif not isinstance(source, WebSourceBase) and has_secret_parameter(source.address):
+        yield ("address",), "should not hold a token, a password or a signature; name a connection"
     if isinstance(source, FilesSource):
         yield from _broken_files(source)
     elif isinstance(source, RecordsSource):
@@ -281,29 +284,16 @@ def _broken_files(source: FilesSource) -> Iterator[tuple[Place, str]]:
         glob_translate(source.pattern)
     except ValueError as error:
         yield ("pattern",), f"is no glob pattern: {error}"
-    for name in sorted(_named(source.storage_options)):
-        if _SECRET.search(name):
-            yield (
-                ("storage_options",),
-                f"should not hold {name!r}; secrets belong to the connection",
-            )
+    if re.match(r"https?://[^?#]*[?#]", source.address, re.IGNORECASE):
+        yield ("address",), "should be the address of an index page, without a query"
+    for name in secret_options(source.storage_options):
+        yield ("storage_options",), f"should not hold {name!r}; secrets belong to the connection"
     if source.manifest is not None:
         manifest = PurePosixPath(source.manifest)
         if manifest.is_absolute() or ".." in manifest.parts or not manifest.name:
             yield ("manifest",), "should be the path of a file in the source's folder"
     if source.name_pattern is not None:
         yield from _broken_name_pattern(source.name_pattern)
-
-
-_SECRET = re.compile(r"secret|passw|token|credential|^key$|_key$|sas$", re.IGNORECASE)
-
-
-def _named(options: Any) -> Iterator[str]:
-    """Yield the names of all options, those inside options too."""
-    if isinstance(options, dict):
-        for name, value in options.items():
-            yield str(name)
-            yield from _named(value)
 
 
 def _broken_name_pattern(pattern: str) -> Iterator[tuple[Place, str]]:
