@@ -6,6 +6,7 @@ read (see `ingest.secrets`).
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -19,6 +20,13 @@ from ingest.secrets import register
 from schemas.source import SourceBase
 
 PREFIX = "MUNIMENT_CONNECTION_"
+_OPEN = {
+    *("endpoint_url", "region_name", "host_key", "sslmode"),
+    # Of a Google service account.
+    *("type", "project_id", "client_email", "client_id", "auth_uri", "token_uri"),
+    *("auth_provider_x509_cert_url", "client_x509_cert_url", "universe_domain"),
+}
+"""Names in ``extra`` whose values are no secrets."""
 _KEYS = {"conn_type", "host", "port", "login", "password", "schema", "extra", "description"}
 
 
@@ -37,9 +45,18 @@ class Credentials:
     """Whatever else a file system, server or database takes, such as a private key."""
 
     def __post_init__(self) -> None:
-        for value in (self.password, *_texts(self.extra)):
+        hidden = {name: value for name, value in self.extra.items() if not _is_open(name, value)}
+        for value in (self.password, *_texts(hidden)):
             if value:
                 register(value)
+        if self.login and self.password:
+            # As it is sent for basic authentication.
+            register(base64.b64encode(f"{self.login}:{self.password}".encode()).decode())
+
+
+def _is_open(name: str, value: Any) -> bool:
+    """Say whether a value of ``extra`` may be shown. To mask it would hide words of messages."""
+    return name in _OPEN and not (isinstance(value, str) and "@" in urlsplit(value).netloc)
 
 
 CredentialLookup = Callable[[str], Credentials]
@@ -102,15 +119,19 @@ def _from_json(value: str) -> Credentials:
 
 def _from_uri(value: str) -> Credentials:
     uri = urlsplit(value)
-    if not uri.scheme or not uri.netloc:
+    if not uri.scheme or "://" not in value:
         raise ValueError("no URI")
+    extra: dict[str, Any] = dict(parse_qsl(uri.query, keep_blank_values=True))
+    if "__extra__" in extra:
+        # Airflow writes an extra so whose values are not all texts.
+        extra = dict(json.loads(extra["__extra__"]))
     return Credentials(
         login=unquote(uri.username) if uri.username else None,
         password=unquote(uri.password) if uri.password else None,
-        host=uri.hostname,
+        host=unquote(uri.hostname) if uri.hostname else None,
         port=uri.port,
         schema=unquote(uri.path.lstrip("/")) or None,
-        extra=dict(parse_qsl(uri.query)),
+        extra=extra,
     )
 
 

@@ -23,7 +23,7 @@ from ingest.sources.credentials import CredentialLookup, credentials_of
 from ingest.sources.dates import effective_date
 from ingest.sources.location import Location, listing, too_large, unavailable
 from ingest.sources.manifest import Manifest, key_of, read_manifest
-from ingest.sources.terms_file import SUFFIX, read_terms
+from ingest.sources.terms_file import MAX_BYTES, SUFFIX, read_terms
 from schemas.document import ExtractionWarning
 from schemas.licence import Terms, narrowed
 from schemas.source import FilesSource, Item, ListingEntry, ListingProblem
@@ -63,7 +63,8 @@ class FilesConnector:
         Problems are ``manifest_file_missing``, ``manifest_duplicate``, ``ragged_row`` (in the
         manifest), ``licence_unknown``, ``date_invalid``, ``access_invalid``, ``client_missing``,
         ``terms_invalid``, ``terms_file_missing`` (of terms without their file),
-        ``link_not_followed``, ``not_a_file``, ``name_not_unicode`` and ``name_duplicate``.
+        ``link_not_followed``, ``not_a_file``, ``item_forbidden``, ``name_not_unicode``,
+        ``name_empty`` and ``name_duplicate``.
         """
         with listing(self._source.address):
             if not self._folder.is_folder():
@@ -73,7 +74,8 @@ class FilesConnector:
             faults = dict(manifest.faults)
             seen: set[str] = set()
             terms: dict[str, str] = {}
-            for path, info in [*self._walk(terms)]:
+            others: set[str] = set()
+            for path, info in [*self._walk(terms, others)]:
                 key = self._key(path)
                 try:
                     key.encode()
@@ -96,13 +98,15 @@ class FilesConnector:
                     items.pop(key, None)
                 except FileNotFoundError:
                     seen.discard(key)  # deleted since its folder was read
+                except PermissionError as error:
+                    faults[key] = UnlistableError("item_forbidden", f"it may not be seen: {error}")
         for key in manifest.rows.keys() - seen:
             faults[key] = UnlistableError(
                 "manifest_file_missing",
                 f"{self._source.manifest} names it, but it is not in the folder, or does not match "
                 f"the pattern {self._source.pattern!r}",
             )
-        for key in terms.keys() - seen:
+        for key in terms.keys() - seen - others:
             faults[f"{key}{SUFFIX}"] = UnlistableError(
                 "terms_file_missing", "the file whose terms it has is not in the folder"
             )
@@ -120,14 +124,20 @@ class FilesConnector:
         path = self._folder.path_of(item.fetch_uri)
         limit = self._source.max_item_bytes
         try:
-            size = self._folder.info(path).get("size")
+            info = self._folder.info(path)
+            size = info.get("size")
             if size is not None and size > limit:
                 raise too_large(item.source_key, size, limit)
-            before = self._folder.state(path)
-            data = self._folder.read(path)
+            before = self._folder.state(path, info)
+            if size is None:
+                data = self._folder.read_up_to(path, limit)
+                if len(data) > limit:
+                    raise too_large(item.source_key, len(data), limit)
+            else:
+                data = self._folder.read(path)
             after = self._folder.state(path)
         except OSError as error:
-            if not self._folder.is_folder():
+            if not self._is_there():
                 # The whole folder is gone for the moment, which says nothing about this file.
                 raise RetriableError(
                     "source_unreachable",
@@ -146,6 +156,12 @@ class FilesConnector:
         mark = fingerprint(after, item, narrowed(licence, item.terms))
         return Fetched(data, None, mark)
 
+    def _is_there(self) -> bool:
+        try:
+            return self._folder.is_folder()
+        except PermissionError:
+            return False
+
     def _manifest(self) -> Manifest:
         if self._source.manifest is None:
             return Manifest({}, {})
@@ -153,11 +169,14 @@ class FilesConnector:
         name = f"{self._source.address}/{self._source.manifest}"
         return read_manifest(self._folder, path, name)
 
-    def _walk(self, terms: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _walk(
+        self, terms: dict[str, str], others: set[str]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield path and description of what is in the folder and matches the pattern.
 
         Links to folders are yielded too if the pattern reaches into folders. The paths of files
-        with terms go into ``terms``, by the key of the file that they are about.
+        with terms go into ``terms``, by the key of the file that they are about, and the keys of
+        files that do not match go into ``others``.
         """
         waiting = [self._folder.path]
         while waiting:
@@ -170,9 +189,12 @@ class FilesConnector:
                 continue  # deleted since the folder above was read
             for info in entries:
                 path: str = info["name"].rstrip("/")
+                if path == folder:
+                    yield f"{path}/", info
+                    continue
                 if path.rpartition("/")[2].startswith("."):
                     continue
-                if path.endswith(SUFFIX) and info["type"] == "file":
+                if path.endswith(SUFFIX) and info["type"] != "directory":
                     terms[self._key(path.removesuffix(SUFFIX))] = path
                 elif info["type"] == "directory":
                     waiting.append(path)
@@ -180,6 +202,8 @@ class FilesConnector:
                     info.get("islink") and Path(path).is_dir() and "/" in self._source.pattern
                 ):
                     yield path, info
+                else:
+                    others.add(self._key(path))
 
     def _is_wanted(self, path: str) -> bool:
         key = self._key(path)
@@ -188,7 +212,7 @@ class FilesConnector:
         return self._pattern.match(key) is not None
 
     def _key(self, path: str) -> str:
-        return key_of(path[len(self._folder.path) :].lstrip("/"))
+        return key_of(self._folder.name_in(path))
 
     def _check_kind(self, path: str, info: dict[str, Any]) -> None:
         """Refuse what is no file, and links that lead out of the folder.
@@ -196,6 +220,11 @@ class FilesConnector:
         Such a link would put a file under the terms and the access rule of a folder that it is not
         in; one to a folder could lead in a circle.
         """
+        if path.endswith("/"):
+            raise UnlistableError(
+                "name_empty",
+                "there are objects below it in whose names two slashes meet; rename them",
+            )
         if info.get("islink"):
             target = Path(path).resolve()
             if not target.is_file() or not target.is_relative_to(Path(self._folder.path).resolve()):
@@ -205,7 +234,7 @@ class FilesConnector:
                     "file itself here, or make a source of that folder",
                 )
         elif info["type"] != "file":
-            raise UnlistableError("not_a_file", "it is a device, a socket or a pipe")
+            raise UnlistableError("not_a_file", "it is a link, a device, a socket or a pipe")
 
     def _item(
         self,
@@ -236,7 +265,7 @@ class FilesConnector:
         terms: Terms | None = None
         warnings: tuple[ExtractionWarning, ...] = ()
         if terms_path is not None:
-            terms, warnings = read_terms(self._folder.read(terms_path), licence)
+            terms, warnings = read_terms(self._terms_text(terms_path), licence)
         uri = self._folder.uri(path)
         item = Item(
             source_id=source.id,
@@ -258,6 +287,17 @@ class FilesConnector:
         )
         mark = fingerprint(self._folder.state(path, info), item, narrowed(licence, terms))
         return item.model_copy(update={"fingerprint": mark})
+
+    def _terms_text(self, path: str) -> bytes:
+        # Without its terms the file would be shown under the wider licence of its source.
+        try:
+            if self._folder.info(path)["type"] != "file":
+                raise FileNotFoundError(f"{path} is no file")
+            return self._folder.read_up_to(path, MAX_BYTES)
+        except OSError as error:
+            raise UnlistableError(
+                "terms_invalid", f"its own terms ({SUFFIX}) cannot be read: {error}"
+            ) from error
 
     def _said_by_name(self, key: str) -> dict[str, str]:
         match = self._name_pattern.search(key) if self._name_pattern else None

@@ -10,22 +10,24 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, cast
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
 from fsspec import get_filesystem_class  # type: ignore[import-untyped]  # fsspec ships no types
 from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # fsspec ships no types
 
 from ingest.errors import ConfigurationError, ItemError, MunimentError, RetriableError
 from ingest.sources.credentials import Credentials
+from ingest.sources.index_page import Heads, in_folder
 from ingest.sources.stores import (
     NAMELESS,
-    http_state,
+    WEB,
     refuses_access,
     register_stores,
     store_arguments,
 )
 
 _GONE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+_PART = 1024 * 1024
 _ETAGS = ("ETag", "etag", "content_md5", "md5Hash", "md5", "checksum")
 _TIMES = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 
@@ -69,6 +71,7 @@ class Location:
                 f"{address}: no installed library reads such addresses ({error}). Install the "
                 "fsspec package for it, such as s3fs, or correct the address.",
             ) from error
+        self._is_web = protocol in WEB
         protocols = kind.protocol
         self.is_local = "file" in ((protocols,) if isinstance(protocols, str) else protocols)
         path = kind._strip_protocol(self._full)
@@ -80,18 +83,45 @@ class Location:
         """The file system; a server is connected to when it is first asked for something."""
         return url_to_fs(self._full, **self._arguments)[0]
 
+    @cached_property
+    def _heads(self) -> Heads:
+        return Heads(self._arguments["client_kwargs"]["headers"])
+
     def is_folder(self) -> bool:
-        """Tell whether the address is a folder that can be seen now."""
-        with self._calls():
-            return bool(self.fs.isdir(self.path))
+        """Tell whether the address is a folder that can be seen now.
+
+        Not by fsspec's own ``isdir``, for which a folder that may not be seen is none.
+        """
+        try:
+            if self._is_web:
+                self.entries(self.path)
+                return True
+            return bool(self.info(self.path)["type"] == "directory")
+        except FileNotFoundError:
+            return False
 
     def entries(self, folder: str) -> list[dict[str, Any]]:
-        """Return what ``folder`` holds, as fsspec describes it: name, type, size and more."""
+        """Return what ``folder`` holds, as fsspec describes it: name, type, size and more.
+
+        What object stores have below a name that is empty is one entry whose name ends with "/".
+        """
         with self._calls():
+            if self._is_web:
+                self.fs.invalidate_cache()
+                return in_folder(folder, self.fs.ls(f"{folder}/", detail=True))
             self.fs.invalidate_cache(folder)
             listed = self.fs.ls(folder, detail=True)
-        # Object stores may list a folder as an entry of itself.
-        return [info for info in listed if info["name"].rstrip("/") != folder.rstrip("/")]
+        # Object stores may list a folder as an entry of itself: as an object without bytes.
+        return [
+            info
+            for info in listed
+            if info["name"].rstrip("/") != folder.rstrip("/") or _is_unnamed(info)
+        ]
+
+    def name_in(self, path: str) -> str:
+        """Return the name of ``path`` in this folder, as people write it."""
+        name = path[len(self.path) :].lstrip("/")
+        return unquote(name) if self._is_web else name
 
     def info(self, path: str) -> dict[str, Any]:
         """Return what fsspec knows about ``path`` now; links are followed."""
@@ -103,6 +133,15 @@ class Location:
         """Open ``path`` for reading; the stream can seek."""
         with self._calls():
             return cast(BinaryIO, self.fs.open(path, "rb"))
+
+    def read_up_to(self, path: str, limit: int) -> bytes:
+        """Return the bytes of ``path``, and not many more than ``limit`` of them."""
+        with self.open(path) as stream, self._calls():
+            parts: list[bytes] = []
+            while limit >= 0 and (part := stream.read(min(limit + 1, _PART))):
+                parts.append(part)
+                limit -= len(part)
+            return b"".join(parts)
 
     def read(self, path: str, start: int | None = None, end: int | None = None) -> bytes:
         """Return the bytes of ``path``, all of them or those from ``start`` to before ``end``."""
@@ -122,9 +161,9 @@ class Location:
             with self._calls():
                 status = Path(path).stat()
             return f"{status.st_size}-{status.st_mtime_ns}"
-        if path.startswith(("http://", "https://")):
+        if self._is_web:
             with self._calls():
-                return http_state(path, self._arguments)
+                return self._heads.state(path)
         info = info or self.info(path)
         for name in _ETAGS:
             if info.get(name):
@@ -162,6 +201,8 @@ class Location:
         except Exception as error:  # each file system raises errors of its own
             if self.is_local and not isinstance(error, OSError):
                 raise
+            # A connection that broke is not used again.
+            self.__dict__.pop("fs", None)
             if refuses_access(error):
                 raise PermissionError(f"{type(error).__name__}: {error}") from error
             raise RetriableError(
@@ -169,6 +210,10 @@ class Location:
                 f"{self.address}: could not be read: {type(error).__name__}: {error}. It is tried "
                 "again; if it keeps failing, check the network, the credentials and the disk.",
             ) from error
+
+
+def _is_unnamed(info: dict[str, Any]) -> bool:
+    return info["type"] == "directory" and str(info["name"]).endswith("/")
 
 
 @contextmanager

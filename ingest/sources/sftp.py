@@ -37,6 +37,8 @@ class StrictSftp(SFTPFileSystem):  # type: ignore[misc]  # its base is untyped
             self.client.get_host_keys().add(name, entry.key.get_name(), entry.key)
         self.client.connect(self.host, **arguments)
         self.ftp = self.client.open_sftp()
+        # Without it a server that falls silent half-way would be waited for without end.
+        self.ftp.get_channel().settimeout(self.ssh_kwargs.get("timeout"))
 
     def close(self) -> None:
         """End the connection."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from ingest.errors import ConfigurationError
 from ingest.sources.credentials import Credentials
+from ingest.sources.index_page import web_arguments
 
 _S3 = ("s3", "s3a")
 _SFTP = ("sftp", "ssh")
-_HTTP = ("http", "https")
+WEB = ("http", "https")
 _AZURE = ("az", "abfs", "abfss")
 _GOOGLE = ("gs", "gcs")
 NAMELESS = _SFTP
@@ -37,21 +38,21 @@ def store_arguments(
         return dict(options)
     if protocol in _SFTP:
         return arguments | _sftp(credentials)
+    if protocol in WEB:
+        pair = (credentials.login or "", credentials.password or "") if credentials else None
+        found = web_arguments(pair)
+        own = found["client_kwargs"]
+        given = arguments.get("client_kwargs", {})
+        headers = {**own.get("headers", {}), **given.get("headers", {})}
+        return found | arguments | {"client_kwargs": {**own, **given, "headers": headers}}
     if credentials is None:
         return arguments
     login, password, extra = credentials.login, credentials.password, credentials.extra
     if protocol in _S3:
-        client: dict[str, Any] = {
-            name: extra[name] for name in ("endpoint_url", "region_name") if name in extra
-        }
+        client = {name: extra[name] for name in _S3_CLIENT if name in extra}
         if client:
             arguments["client_kwargs"] = {**client, **arguments.get("client_kwargs", {})}
         return _given(arguments, key=login, secret=password, token=extra.get("session_token"))
-    if protocol in _HTTP:
-        from aiohttp import BasicAuth
-
-        client = {"auth": BasicAuth(login or "", password or "")}
-        return arguments | {"client_kwargs": {**client, **arguments.get("client_kwargs", {})}}
     if protocol in _AZURE:
         return _given(
             arguments,
@@ -115,37 +116,6 @@ def register_stores() -> None:
         register_implementation(protocol, "ingest.sources.sftp.StrictSftp", clobber=True)
 
 
-def http_state(url: str, arguments: Mapping[str, Any]) -> str:
-    """Return what a web server says of the state of a file: an index page tells no more than names.
-
-    Args:
-        url: of the file.
-        arguments: what `store_arguments` gave for its file system.
-
-    Raises:
-        FileNotFoundError: the server has no such file.
-        httpx.HTTPError: the server does not answer, or not well.
-    """
-    import httpx
-
-    auth = arguments.get("client_kwargs", {}).get("auth")
-    answer = httpx.head(
-        url,
-        auth=(auth.login, auth.password) if auth else None,
-        follow_redirects=True,
-        timeout=_TIMEOUT_SECONDS,
-        trust_env=False,
-    )
-    if answer.status_code in (404, 410):
-        raise FileNotFoundError(url)
-    if answer.status_code in (401, 403):
-        raise PermissionError(f"{url}: the server answered {answer.status_code}")
-    answer.raise_for_status()
-    if "etag" in answer.headers:
-        return f"etag-{answer.headers['etag']}"
-    return f"{answer.headers.get('content-length')}-{answer.headers.get('last-modified', '')}"
-
-
 def refuses_access(error: BaseException) -> bool:
     """Say whether a store's error means that the credentials, or their rights, do not do."""
     if isinstance(error, PermissionError):
@@ -153,8 +123,7 @@ def refuses_access(error: BaseException) -> bool:
     name = type(error).__name__
     if name in ("AuthenticationException", "BadHostKeyException", "NoCredentialsError"):
         return True
-    status = getattr(error, "status", None)
-    if status in (401, 403):
+    if any(getattr(error, said, None) in (401, 403) for said in ("status", "status_code", "code")):
         return True
     response = getattr(error, "response", None)
     if isinstance(response, dict):

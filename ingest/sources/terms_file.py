@@ -12,6 +12,7 @@ from schemas.licence import Licence, Terms, narrowed, widening
 
 SUFFIX = ".terms.yaml"
 """Behind the whole name of the file that the terms are about."""
+MAX_BYTES = 64 * 1024
 
 
 def read_terms(data: bytes, licence: Licence) -> tuple[Terms, tuple[ExtractionWarning, ...]]:
@@ -21,6 +22,8 @@ def read_terms(data: bytes, licence: Licence) -> tuple[Terms, tuple[ExtractionWa
         UnlistableError: ``terms_invalid``: it says nothing that can be understood, or what is left
             of the licence under these terms is no licence.
     """
+    if len(data) > MAX_BYTES:
+        raise _invalid(f"it is larger than {MAX_BYTES:,} bytes")
     try:
         terms = Terms.model_validate(load_yaml(data))
         narrowed(licence, terms)
