@@ -6,10 +6,11 @@ import asyncio
 import base64
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -43,26 +44,38 @@ class _Server(asyncssh.SSHServer):
         return username == USER and any(known.split()[:2] == shown for known in self._keys)
 
 
+class _Folder(asyncssh.SFTPServer):
+    """Lets nobody into folders called "closed"."""
+
+    def scandir(self, path: bytes) -> Any:
+        if path.endswith(b"closed"):
+            raise asyncssh.SFTPPermissionDenied("closed")
+        return super().scandir(path)
+
+
 @contextmanager
-def sftp_server(folder: Path, *keys: str) -> Iterator[tuple[str, str]]:
+def sftp_server(
+    folder: Path, *keys: str, port: int = 0, host_key: Any = None
+) -> Iterator[tuple[str, str]]:
     """Serve ``folder`` as the root, and yield the URL and the host's key.
 
-    ``USER`` comes in with ``PASSWORD``, or with one of the public ``keys``.
+    ``USER`` comes in with ``PASSWORD``, or with one of the public ``keys``. Folders called "closed"
+    may not be read.
     """
-    host_key = asyncssh.generate_private_key("ssh-ed25519")
+    host_key = host_key or asyncssh.generate_private_key("ssh-ed25519")
     connections: list[Any] = []
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
     def root(channel: Any) -> asyncssh.SFTPServer:
-        return asyncssh.SFTPServer(channel, chroot=str(folder).encode())
+        return _Folder(channel, chroot=str(folder).encode())
 
     async def start() -> Any:
         return await asyncssh.create_server(
             lambda: _Server(keys, connections),
             "127.0.0.1",
-            0,
+            port,
             server_host_keys=[host_key],
             sftp_factory=root,
         )
@@ -120,6 +133,42 @@ def index_pages(folder: Path, login: str, password: str) -> Iterator[str]:
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@dataclass
+class Pages:
+    """A server that answers in ways of its own; its handler decides."""
+
+    url: str
+    asked: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def answering(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Pages]:
+    """Serve what ``answer`` makes of each request."""
+    pages = Pages("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            pages.asked.append(f"{self.command} {self.path}")
+            answer(self)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    pages.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield pages
     finally:
         server.shutdown()
         server.server_close()

@@ -70,7 +70,7 @@ def _given(arguments: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def _sftp(credentials: Credentials | None) -> dict[str, Any]:
-    import paramiko  # type: ignore[import-untyped]  # ships no types
+    from cryptography.exceptions import UnsupportedAlgorithm
 
     found: dict[str, Any] = {"timeout": _TIMEOUT_SECONDS, "look_for_keys": False}
     if credentials is None:
@@ -80,12 +80,12 @@ def _sftp(credentials: Credentials | None) -> dict[str, Any]:
     if "private_key" in extra:
         try:
             found["pkey"] = _private_key(extra["private_key"], extra.get("passphrase"))
-        except (paramiko.SSHException, ValueError):
+        except (UnsupportedAlgorithm, ValueError, TypeError):
             # The parsers' own errors may show parts of the key.
             raise ConfigurationError(
                 "connection_invalid",
-                "The private_key in the connection's extra is none in OpenSSH or PEM form, or its "
-                "passphrase is wrong. Correct the connection.",
+                "The private_key in the connection's extra is none in OpenSSH or PEM form (RSA, "
+                "ECDSA, Ed25519), or its passphrase is wrong. Correct the connection.",
             ) from None
     return _given(
         found,
@@ -96,16 +96,32 @@ def _sftp(credentials: Credentials | None) -> dict[str, Any]:
 
 
 def _private_key(text: str, passphrase: str | None) -> Any:
-    import paramiko
+    """Return the key that paramiko takes.
 
-    kinds = (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey)
-    for kind in kinds:
-        try:
-            return kind.from_private_key(io.StringIO(text), passphrase)
-        except (paramiko.SSHException, ValueError):
-            if kind is kinds[-1]:
-                raise
-    return None
+    It is read by cryptography: paramiko's own reader refuses some sound ECDSA keys, and all keys in
+    PKCS #8.
+    """
+    import paramiko  # type: ignore[import-untyped]  # ships no types
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+    data = text.strip().encode() + b"\n"
+    password = passphrase.encode() if passphrase else None
+    is_openssh = data.startswith(b"-----BEGIN OPENSSH")
+    load = serialization.load_ssh_private_key if is_openssh else serialization.load_pem_private_key
+    key = load(data, password)
+    if isinstance(key, rsa.RSAPrivateKey):
+        return paramiko.RSAKey(key=key)
+    if isinstance(key, ec.EllipticCurvePrivateKey):
+        return paramiko.ECDSAKey(vals=(key, key.public_key()))
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        plain = key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.OpenSSH,
+            serialization.NoEncryption(),
+        )
+        return paramiko.Ed25519Key.from_private_key(io.StringIO(plain.decode()))
+    raise ValueError("a kind of key that SSH does not use")
 
 
 def register_stores() -> None:
