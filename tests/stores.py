@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -192,10 +193,19 @@ def s3_server() -> Iterator[str]:
         server.stop()
 
 
-def s3_connection(endpoint: str) -> str:
+def s3_connection(endpoint: str, key: str = S3_KEY, secret: str = S3_SECRET) -> str:
     """Return the connection to the server as the environment holds it."""
     extra = {"endpoint_url": endpoint, "region_name": "eu-central-1"}
-    return json.dumps({"login": S3_KEY, "password": S3_SECRET, "extra": extra})
+    return json.dumps({"login": key, "password": secret, "extra": extra})
+
+
+def s3_bucket(store: Any) -> str:
+    """Make a bucket, and return its name: all servers of a process have one memory."""
+    name = f"drop-{uuid.uuid4().hex[:12]}"
+    store.create_bucket(
+        Bucket=name, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
+    )
+    return name
 
 
 def s3_client(endpoint: str) -> Any:

@@ -67,7 +67,7 @@ class FilesConnector:
         ``name_empty`` and ``name_duplicate``.
         """
         with listing(self._source.address):
-            if not self._folder.is_folder():
+            if self._folder.keeps_folders and not self._folder.is_folder():
                 raise FileNotFoundError("there is no such folder")
             manifest = self._manifest()
             items: dict[str, Item] = {}

@@ -72,16 +72,22 @@ class Location:
                 "fsspec package for it, such as s3fs, or correct the address.",
             ) from error
         self._is_web = protocol in WEB
+        self._is_sftp = protocol in NAMELESS
         protocols = kind.protocol
         self.is_local = "file" in ((protocols,) if isinstance(protocols, str) else protocols)
         path = kind._strip_protocol(self._full)
-        self._host = urlsplit(self._full).netloc.rpartition("@")[2] if protocol in NAMELESS else ""
+        self._host = urlsplit(self._full).netloc.rpartition("@")[2] if self._is_sftp else ""
         self.path: str = os.path.normpath(path) if self.is_local else path.rstrip("/")
 
     @cached_property
     def fs(self) -> Any:
         """The file system; a server is connected to when it is first asked for something."""
         return url_to_fs(self._full, **self._arguments)[0]
+
+    @property
+    def keeps_folders(self) -> bool:
+        """Whether folders are things of their own; object stores have but names of files."""
+        return self.is_local or self._is_sftp
 
     @cached_property
     def _heads(self) -> Heads:
@@ -93,17 +99,20 @@ class Location:
         Not by fsspec's own ``isdir``, for which a folder that may not be seen is none.
         """
         try:
-            if self._is_web:
-                self.entries(self.path)
-                return True
-            return bool(self.info(self.path)["type"] == "directory")
-        except FileNotFoundError:
+            if self.keeps_folders:
+                return bool(self.info(self.path)["type"] == "directory")
+            self.entries(self.path)
+            return True
+        except (FileNotFoundError, NotADirectoryError):
             return False
 
     def entries(self, folder: str) -> list[dict[str, Any]]:
         """Return what ``folder`` holds, as fsspec describes it: name, type, size and more.
 
         What object stores have below a name that is empty is one entry whose name ends with "/".
+
+        Raises:
+            NotADirectoryError: it is a file.
         """
         with self._calls():
             if self._is_web:
@@ -111,6 +120,8 @@ class Location:
                 return in_folder(folder, self.fs.ls(f"{folder}/", detail=True))
             self.fs.invalidate_cache(folder)
             listed = self.fs.ls(folder, detail=True)
+        if any(info["type"] == "file" and info["name"] == folder for info in listed):
+            raise NotADirectoryError(f"{folder} is a file")
         # Object stores may list a folder as an entry of itself: as an object without bytes.
         return [
             info
