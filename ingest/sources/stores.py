@@ -139,7 +139,9 @@ def refuses_access(error: BaseException) -> bool:
     name = type(error).__name__
     if name in ("AuthenticationException", "BadHostKeyException", "NoCredentialsError"):
         return True
-    if any(getattr(error, said, None) in (401, 403) for said in ("status", "status_code", "code")):
+    # Each of the libraries has a name of its own for it, and some warn of those that it had before.
+    said = next((name for name in ("status", "status_code", "code") if hasattr(error, name)), None)
+    if said is not None and getattr(error, said) in (401, 403):
         return True
     response = getattr(error, "response", None)
     if isinstance(response, dict):
