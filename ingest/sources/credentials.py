@@ -107,19 +107,16 @@ def _from_json(value: str) -> Credentials:
     extra = parts.get("extra") or {}
     if isinstance(extra, str):
         extra = json.loads(extra)
-    return Credentials(
-        login=parts.get("login") or None,
-        password=parts.get("password") or None,
-        host=parts.get("host") or None,
-        port=int(parts["port"]) if parts.get("port") is not None else None,
-        schema=parts.get("schema") or None,
-        extra=dict(extra),
-    )
+    texts = {name: parts.get(name) or None for name in ("login", "password", "host", "schema")}
+    if not all(text is None or isinstance(text, str) for text in texts.values()):
+        raise TypeError("no text")
+    port = int(parts["port"]) if parts.get("port") is not None else None
+    return Credentials(**texts, port=port, extra=dict(extra))
 
 
 def _from_uri(value: str) -> Credentials:
     uri = urlsplit(value)
-    if not uri.scheme or "://" not in value:
+    if not uri.scheme or not value.strip()[len(uri.scheme) :].startswith("://"):
         raise ValueError("no URI")
     extra: dict[str, Any] = dict(parse_qsl(uri.query, keep_blank_values=True))
     if "__extra__" in extra:
