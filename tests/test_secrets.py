@@ -15,18 +15,24 @@ from urllib.parse import quote, quote_plus
 import pytest
 import zstandard
 from source_kit import Answer, site
-from stores import PASSWORD, s3_server, sftp_connection, sftp_server
+from stores import PASSWORD, index_pages, s3_server, sftp_connection, sftp_server
 from workspace import Workspace
 
 from ingest.errors import MunimentError
 from ingest.runner import plan_source
+from ingest.sources import CONNECTORS
 
-SECRETS = (PASSWORD, "S3/geheim+wort=9", "token-7fe1c0de-é", "Datenbank@Wort:3", "Basis Wort/5")
+KEY_LINE = "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAA"
+SECRETS = (
+    *(PASSWORD, "S3/geheim+wort=9", "token-7fe1c0de-é", "Datenbank@Wort:3", "Basis Wort/5"),
+    *('Verzeichnis "Wort"/6', "Falsche:Losung\\7", KEY_LINE),
+)
 
 
 def forms(secret: str) -> Iterator[bytes]:
-    for text in (secret, quote(secret, safe=""), quote_plus(secret)):
+    for text in (secret, quote(secret, safe=""), quote_plus(secret), repr(secret)[1:-1]):
         yield text.encode()
+    yield json.dumps(secret)[1:-1].encode()
     for pair in (secret, f"reader:{secret}"):
         yield base64.b64encode(pair.encode()).rstrip(b"=")
 
@@ -49,7 +55,7 @@ def written(folder: Path) -> Iterator[tuple[Path, bytes]]:
 def test_a_run_whose_sources_fail_in_every_way_shows_no_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _, s3, token, database, basic = SECRETS
+    _, s3, token, database, basic, index, wrong, _ = SECRETS
     ws = Workspace(tmp_path)
     logs = io.StringIO()
     handler = logging.StreamHandler(logs)
@@ -57,10 +63,12 @@ def test_a_run_whose_sources_fail_in_every_way_shows_no_secret(
     caplog.set_level(logging.DEBUG)
     (tmp_path / "served/in").mkdir(parents=True)
     (tmp_path / "served/in/a.txt").write_text("The tenant shall keep a register.")
+    key = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{KEY_LINE}\n-----END OPENSSH PRIVATE KEY-----\n"
     with (
         sftp_server(tmp_path / "served") as (url, host_key),
         s3_server() as endpoint,
         site() as web,
+        index_pages(tmp_path / "served", "reader", "something else") as pages,
     ):
         login = {"login": "reader"}
         connections = {
@@ -74,10 +82,14 @@ def test_a_run_whose_sources_fail_in_every_way_shows_no_secret(
             "WIRE": json.dumps({"password": token}),
             "CRM": json.dumps({"login": "nobody", "password": database}),
             "BASIC": json.dumps({**login, "password": basic}),
+            "INDEX": json.dumps({**login, "password": index}),
+            "LOCKED": sftp_connection(host_key, password=wrong),
+            "KEYED": json.dumps({**login, "extra": {"private_key": key, "host_key": host_key}}),
         }
         for name, value in connections.items():
             monkeypatch.setenv(f"MUNIMENT_CONNECTION_{name}", value)
         web.answers["/denied.json"] = Answer(b"no", 403)
+        web.answers["/denied.xml"] = Answer(b"no", 401)
         web.answers["/feed.xml"] = Answer(b"<rss version='2.0'><channel></channel></rss>")
         ws.add_source("good", address=f"{url}/in", connection="drop")
         ws.add_source("lost", address=f"{url}/lost", connection="drop")
@@ -105,6 +117,24 @@ def test_a_run_whose_sources_fail_in_every_way_shows_no_secret(
             **{"connector": "feed", "address": f"{web.url}/feed.xml", "auth": "basic"},
             connection="basic",
         )
+        ws.add_source("index", address=f"{pages}/in", connection="index")
+        ws.add_source(
+            "cells",
+            **{"connector": "csv", "address": f"{url}/in/a.csv", "connection": "locked"},
+            **records,
+        )
+        ws.add_source(
+            "columns",
+            **{"connector": "parquet", "address": f"{pages}/in/a.parquet", "connection": "index"},
+            **records,
+        )
+        ws.add_source("keyed", address=f"{url}/in", connection="keyed")
+        ws.add_source(
+            "letters",
+            **{"connector": "feed", "address": f"{web.url}/denied.xml", "auth": "bearer"},
+            connection="wire",
+        )
+        assert {source["connector"] for source in ws.sources} == set(CONNECTORS)
         said = []
         pipeline = ws.pipeline()
         for source in ws.sources:
@@ -114,19 +144,26 @@ def test_a_run_whose_sources_fail_in_every_way_shows_no_secret(
                 said += traceback.format_exception(error)
         monkeypatch.setattr("tenacity.nap.time.sleep", lambda _: None)
         ledger = ws.run()
+        failing = ("strange", "bucket", "index", "cells", "keyed", "letters")
+        # What a library might say.
+        logging.getLogger("library").debug("sent %r and %s", SECRETS, json.dumps(SECRETS))
+        shown = ws.cli("run", *(f"--source={name}" for name in failing))
     logging.getLogger().removeHandler(handler)
     done = {line.source_id: line.error for line in ledger.lines}
     assert done["good"] is None
     assert [name for name, error in done.items() if error] == [
-        *("lost", "strange", "nowhere", "bucket", "table", "lines", "portal")
+        *("lost", "strange", "nowhere", "bucket", "table", "lines", "portal"),
+        *("index", "cells", "columns", "keyed", "letters"),
     ]
     places = [
         *written(ws.settings.home),
         (Path("logs"), logs.getvalue().encode()),
         (Path("tracebacks"), "".join(said).encode()),
+        (Path("run"), (shown.stdout + shown.stderr).encode()),
         (Path("status"), ws.cli("status").stdout.encode()),
     ]
     assert len(places) > 20
+    assert [name for name in failing if name not in shown.stdout] == []
     found = [
         (path, secret)
         for path, data in places
