@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,23 @@ def test_they_reach_the_points_and_a_change_embeds_nothing(tmp_path: Path) -> No
     assert changed["max_quote_chars"] == 10
     assert changed["licence_valid_until"] == "9999-12-31T00:00:00Z"
     assert changed["chunk_id"] == point["chunk_id"]
+
+
+def test_terms_that_cannot_be_read_keep_their_file_out(tmp_path: Path) -> None:
+    """Without them it would be shown under the wider licence of its source."""
+    write(tmp_path, **{f"{name}.txt": name for name in "abcd"})
+    inside = tmp_path / "in"
+    (inside / "a.txt.terms.yaml").symlink_to("nowhere")
+    os.mkfifo(inside / "b.txt.terms.yaml")
+    write(tmp_path, **{"c.txt.terms.yaml": "max_quote_chars: 20\n#" + "x" * 70_000})
+    listing = connector(tmp_path, connector="files", address="in").list()
+    assert keys(listing) == ["d.txt"]
+    assert problems(listing) == [(f"{name}.txt", "terms_invalid") for name in "abc"]
+
+
+def test_terms_of_a_file_that_the_pattern_leaves_out_are_no_problem(tmp_path: Path) -> None:
+    write(tmp_path, **{"a.pdf": "%PDF-", "b.txt": "b", "b.txt.terms.yaml": "max_quote_chars: 20"})
+    write(tmp_path, **{"c.pfd.terms.yaml": "max_quote_chars: 20"})
+    listing = connector(tmp_path, connector="files", address="in", pattern="*.pdf").list()
+    assert keys(listing) == ["a.pdf"]
+    assert problems(listing) == [("c.pfd.terms.yaml", "terms_file_missing")]
