@@ -69,6 +69,11 @@ def _port(scheme: str, port: int | None) -> int:
     return port or (443 if scheme == "https" else 80)
 
 
+def encoded(url: str) -> str:
+    """Return ``url`` as servers write it in links: with a space as "%20"."""
+    return str(httpx.URL(url))
+
+
 def in_folder(folder: str, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the entries that are files and folders right in ``folder``.
 

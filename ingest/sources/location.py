@@ -17,7 +17,7 @@ from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # fsspec ship
 
 from ingest.errors import ConfigurationError, ItemError, MunimentError, RetriableError
 from ingest.sources.credentials import Credentials
-from ingest.sources.index_page import Heads, in_folder
+from ingest.sources.index_page import Heads, encoded, in_folder
 from ingest.sources.stores import (
     NAMELESS,
     WEB,
@@ -78,6 +78,10 @@ class Location:
         path = kind._strip_protocol(self._full)
         self._host = urlsplit(self._full).netloc.rpartition("@")[2] if self._is_sftp else ""
         self.path: str = os.path.normpath(path) if self.is_local else path.rstrip("/")
+        if self._is_sftp:
+            self.path = self.path or "/"
+        elif self._is_web:
+            self.path = encoded(self.path)
 
     @cached_property
     def fs(self) -> Any:

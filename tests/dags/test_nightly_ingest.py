@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from stores import PASSWORD, sftp_connection, sftp_server
 from workspace import ROOT, Workspace, pdf
 
 from ingest.pipeline import open_catalog
@@ -166,3 +167,20 @@ def test_credentials_come_from_airflow_s_connections_else_from_the_environment(
         """,
     )
     assert said.splitlines()[-1] == "connection_unknown"
+
+
+def test_a_run_reads_a_server_with_the_credentials_of_an_airflow_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ws = Workspace(tmp_path)
+    (tmp_path / "served/in").mkdir(parents=True)
+    (tmp_path / "served/in/a.txt").write_text("The tenant shall keep a register of all visitors.")
+    with sftp_server(tmp_path / "served") as (url, host_key):
+        monkeypatch.setenv("AIRFLOW_CONN_DROP", sftp_connection(host_key, conn_type="sftp"))
+        ws.add_source("drop", address=f"{url}/in", connection="drop")
+        done = ws.cli("run", "--airflow")
+    log = next((ws.settings.home / "logs").glob("*.log")).read_text()
+    assert done.returncode == 0, done.stdout + done.stderr + log[-3000:]
+    assert len(ws.points()) == 1
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in written if PASSWORD.encode() in path.read_bytes()] == []

@@ -156,6 +156,22 @@ def test_the_host_may_redirect_within_itself(tmp_path: Path) -> None:
         assert source.fetch(item).data == b"moved"
 
 
+@pytest.mark.parametrize("folder", ["my docs ü", "my%20docs%20%C3%BC", "my docs ü/"])
+def test_the_folder_s_own_name_may_be_written_in_both_ways(tmp_path: Path, folder: str) -> None:
+    def absolute(request: BaseHTTPRequestHandler) -> None:
+        if request.path.endswith(".txt"):
+            say(request, unquote(request.path).encode(), ETag='"1"')
+        else:
+            link = b'<a href="/my%20docs%20%C3%BC/a%20b.txt">a</a>'
+            say(request, link, Content_Type="text/html")
+
+    with answering(absolute) as pages:
+        source = connector(tmp_path, connector="files", address=f"{pages.url}/{folder}")
+        (item,) = source.list().items
+        assert item.source_key == "a b.txt"
+        assert source.fetch(item).data.decode() == "/my docs ü/a b.txt"
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 @pytest.mark.parametrize("path", ["/in/", "/in/sub/", "/in/d.txt"])
 def test_a_server_with_troubles_is_tried_again(tmp_path: Path, status: int, path: str) -> None:

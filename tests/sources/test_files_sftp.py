@@ -185,6 +185,19 @@ def test_any_name_is_fetched(
         assert source.fetch(item).data.decode() == f"the text of {item.source_key}"
 
 
+@pytest.mark.parametrize("root", ["", "/"])
+def test_the_root_of_a_server_is_a_folder(
+    tmp_path: Path, server: tuple[str, str], monkeypatch: pytest.MonkeyPatch, root: str
+) -> None:
+    url, host_key = server
+    monkeypatch.setenv("MUNIMENT_CONNECTION_DROP", sftp_connection(host_key))
+    source = connector(tmp_path, connector="files", address=f"{url}{root}", connection="drop")
+    (item,) = source.list().items
+    assert item.source_key == "in/a.txt"
+    assert item.uri == f"{url}/in/a.txt"
+    assert source.fetch(item).data == b"the text of a.txt"
+
+
 def test_links_are_named_and_not_followed(
     tmp_path: Path, served: Path, server: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
