@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncssh
+import httpx
 
 USER, PASSWORD = "reader", "Zugang:7?xq"
 
@@ -208,7 +209,7 @@ def s3_bucket(store: Any) -> str:
     return name
 
 
-def s3_client(endpoint: str) -> Any:
+def s3_client(endpoint: str, key: str = S3_KEY, secret: str = S3_SECRET) -> Any:
     """Return a client of the server's own, with which tests put things there."""
     import boto3
 
@@ -216,6 +217,40 @@ def s3_client(endpoint: str) -> Any:
         "s3",
         endpoint_url=endpoint,
         region_name="eu-central-1",
-        aws_access_key_id=S3_KEY,
-        aws_secret_access_key=S3_SECRET,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
     )
+
+
+def s3_user(endpoint: str, name: str, **rights: str) -> tuple[str, str]:
+    """Return key and secret of a user who may do nothing but these actions, each on a resource."""
+    import boto3
+
+    people = boto3.client(
+        "iam",
+        endpoint_url=endpoint,
+        region_name="eu-central-1",
+        aws_access_key_id=S3_KEY,
+        aws_secret_access_key="any",
+    )
+    people.create_user(UserName=name)
+    rules = [
+        {"Effect": "Allow", "Action": f"s3:{action}", "Resource": f"arn:aws:s3:::{resource}"}
+        for action, resource in rights.items()
+    ]
+    if rules:
+        document = json.dumps({"Version": "2012-10-17", "Statement": rules})
+        people.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
+    key = people.create_access_key(UserName=name)["AccessKey"]
+    return key["AccessKeyId"], key["SecretAccessKey"]
+
+
+@contextmanager
+def s3_rights(endpoint: str) -> Iterator[None]:
+    """Have the server check signatures and rights meanwhile."""
+    reset = f"{endpoint}/moto-api/reset-auth"
+    httpx.post(reset, content="0").raise_for_status()
+    try:
+        yield
+    finally:
+        httpx.post(reset, content="inf").raise_for_status()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import traceback
 from collections.abc import Iterator
@@ -10,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from source_kit import Whole, connector, keys, problems
-from stores import S3_KEY, s3_bucket, s3_client, s3_connection, s3_server
+from stores import s3_bucket, s3_client, s3_connection, s3_rights, s3_server, s3_user
 from workspace import Workspace
 
 from ingest.errors import ConfigurationError, ItemError, RetriableError
@@ -130,43 +128,18 @@ def test_a_server_that_goes_away_is_tried_again(
         assert caught.value.code == "source_unreachable"
 
 
-def allow(store: Any, name: str, **rights: str) -> tuple[str, str]:
-    """Return key and secret of a user who may do nothing but these actions, each on a resource."""
-    import boto3  # type: ignore[import-untyped]  # ships no types
-
-    people = boto3.client(
-        "iam",
-        endpoint_url=store.meta.endpoint_url,
-        region_name="eu-central-1",
-        aws_access_key_id=S3_KEY,
-        aws_secret_access_key="any",
-    )
-    people.create_user(UserName=name)
-    rules = [
-        {"Effect": "Allow", "Action": f"s3:{action}", "Resource": f"arn:aws:s3:::{resource}"}
-        for action, resource in rights.items()
-    ]
-    if rules:
-        document = json.dumps({"Version": "2012-10-17", "Statement": rules})
-        people.put_user_policy(UserName=name, PolicyName="p", PolicyDocument=document)
-    key = people.create_access_key(UserName=name)["AccessKey"]
-    return key["AccessKeyId"], key["SecretAccessKey"]
-
-
 @pytest.fixture
 def strict(bucket: Bucket) -> Iterator[dict[str, tuple[str, str]]]:
     """A server that checks signatures and rights, and users: key and secret by name."""
     bucket.put(**{"in/a.txt": "a", "in/b.txt": "b"})
     within = {"GetObject": f"{bucket.name}/in/*"}
     users = {
-        "reader": allow(bucket.store, "reader", ListBucket=bucket.name, **within),
-        "lister": allow(bucket.store, "lister", ListBucket=bucket.name),
-        "nobody": allow(bucket.store, "nobody"),
+        "reader": s3_user(bucket.endpoint, "reader", ListBucket=bucket.name, **within),
+        "lister": s3_user(bucket.endpoint, "lister", ListBucket=bucket.name),
+        "nobody": s3_user(bucket.endpoint, "nobody"),
     }
-    reset = f"{bucket.endpoint}/moto-api/reset-auth"
-    httpx.post(reset, content="0").raise_for_status()
-    yield users
-    httpx.post(reset, content="inf").raise_for_status()
+    with s3_rights(bucket.endpoint):
+        yield users
 
 
 def test_rights_count(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +9,12 @@ from sources.conformance.case import LIMIT, Case, Maker
 from stores import (
     PASSWORD,
     index_pages,
+    s3_bucket,
     s3_client,
     s3_connection,
+    s3_rights,
     s3_server,
+    s3_user,
     sftp_connection,
     sftp_server,
 )
@@ -54,13 +56,10 @@ def _sftp(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
 
 def _s3(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
     with s3_server() as endpoint:
-        environment.setenv("MUNIMENT_CONNECTION_BUCKET", s3_connection(endpoint))
-        store = s3_client(endpoint)
-        # All servers of a process have one memory.
-        bucket = f"drop-{uuid.uuid4().hex[:12]}"
-        store.create_bucket(
-            Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
-        )
+        bucket = s3_bucket(s3_client(endpoint))
+        key, secret = s3_user(endpoint, bucket, ListBucket=bucket, GetObject=f"{bucket}/*")
+        environment.setenv("MUNIMENT_CONNECTION_BUCKET", s3_connection(endpoint, key, secret))
+        store = s3_client(endpoint, *s3_user(endpoint, f"{bucket}-owner", **{"*": "*"}))
 
         def put(name: str, text: str) -> None:
             store.put_object(Bucket=bucket, Key=f"in/{name}", Body=text.encode())
@@ -75,13 +74,15 @@ def _s3(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
                 store.delete_object(Bucket=bucket, Key=entry["Key"])
             store.delete_bucket(Bucket=bucket)
 
-        yield Case(
-            base,
-            {"connector": "files", "address": f"s3://{bucket}/in", "connection": "bucket"},
-            remove_first=lambda: store.delete_object(Bucket=bucket, Key="in/a.txt"),
-            change_first=lambda: put("a.txt", "another text"),
-            break_source=remove_all,
-        )
+        with s3_rights(endpoint):
+            yield Case(
+                base,
+                {"connector": "files", "address": f"s3://{bucket}/in", "connection": "bucket"},
+                remove_first=lambda: store.delete_object(Bucket=bucket, Key="in/a.txt"),
+                change_first=lambda: put("a.txt", "another text"),
+                break_source=remove_all,
+                secrets=(secret,),
+            )
 
 
 def _http(base: Path, environment: pytest.MonkeyPatch) -> Iterator[Case]:
