@@ -105,11 +105,12 @@ def nightly_ingest() -> None:
     @task(execution_timeout=timedelta(minutes=5))
     def sources() -> list[str]:
         """Check the configuration before anything starts, and return the ids of the sources."""
-        from ingest.runner import resume_erasures
+        from ingest.runner import resume_erasures, resume_settling
 
         pipeline = _pipeline()
         configuration = pipeline.configuration
         resume_erasures(pipeline)
+        resume_settling(pipeline)
         wanted = get_current_context()["params"]["sources"]
         if wanted:
             return [configuration.source(source_id).id for source_id in wanted]

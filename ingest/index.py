@@ -8,27 +8,24 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import numpy as np
 from more_itertools import chunked
-from pydantic import TypeAdapter
 from qdrant_client import QdrantClient, models
 
-from attribution.filters import document_filter, staged_filter
+from attribution.filters import document_filter
 from ingest.errors import ConfigurationError, FatalError
 from ingest.index_errors import index_address, translated
 from ingest.index_lock import IndexLock
 from ingest.settings import QdrantSettings
-from schemas.base import OPEN_END, UtcDatetime, sha256_text
+from schemas.base import sha256_text
 from schemas.payload import PAYLOAD_SCHEMA_VERSION, Payload, payload_indexes
-
-_INSTANT: TypeAdapter[datetime] = TypeAdapter(UtcDatetime)
 
 _STRICT = models.StrictModeConfig(
     enabled=True, unindexed_filtering_retrieve=False, unindexed_filtering_update=False
@@ -63,6 +60,8 @@ class VectorIndex:
     ) -> None:
         self._settings = settings
         self._dimension = dimension
+        self.notice = timedelta(seconds=0 if settings.url is None else settings.notice_seconds)
+        """How long ahead a change for readers is written; none where nobody reads meanwhile."""
         self.collection = (
             f"{settings.alias}-v{PAYLOAD_SCHEMA_VERSION}-{collection_slug(model_name)}"
         )
@@ -234,62 +233,14 @@ class VectorIndex:
             )
         return models.PointStruct(id=point_id, vector=vector.tolist(), payload=payload.to_point())
 
-    def publish(
-        self,
-        doc_id: str,
-        version: int,
-        *,
-        published_at: datetime,
-        intervals: Mapping[int, tuple[datetime, datetime]],
-    ) -> None:
-        """Make a version visible and set the effective intervals of its document's versions.
+    def change(self, *operations: models.UpdateOperation) -> None:
+        """Send operations in one request: the server does all of them, in this order, or none.
 
-        All in one request. The new version opens before the others close, so that readers never
-        find the document gone. What is published already keeps its date.
-
-        Args:
-            doc_id: the document.
-            version: the version whose points become visible.
-            published_at: since when readers see it.
-            intervals: effective interval by version number, the published one's included.
+        Readers may see the state between two of them; see `set_fields` and `delete_points`.
         """
-        others = {number: interval for number, interval in intervals.items() if number != version}
-        operations: list[models.UpdateOperation] = [
-            _set(
-                # It comes from an item that is listed, whatever it was before.
-                {**_interval(*intervals[version]), "retired_at": _rfc3339(OPEN_END)},
-                document_filter(doc_id, version),
-            ),
-            _set({"published_at": _rfc3339(published_at)}, staged_filter(doc_id, version)),
-        ]
-        operations += [
-            _set(_interval(*interval), document_filter(doc_id, number))
-            for number, interval in others.items()
-        ]
-        with translated(self._where):
-            self._client.batch_update_points(self.collection, operations, wait=True)
-
-    def retire(self, doc_id: str, retired_at: datetime) -> int:
-        """Retire a document's points and return how many; one retired before keeps its date."""
-        return self._set_retired(doc_id, models.DatetimeRange(gte=OPEN_END), retired_at)
-
-    def restore(self, doc_id: str) -> int:
-        """Undo a document's retirement and return how many points came back."""
-        return self._set_retired(doc_id, models.DatetimeRange(lt=OPEN_END), OPEN_END)
-
-    def _set_retired(self, doc_id: str, now_at: models.DatetimeRange, instant: datetime) -> int:
-        chosen = models.Filter(
-            must=[
-                document_filter(doc_id),
-                models.FieldCondition(key="retired_at", range=now_at),
-            ]
-        )
-        payload = {"retired_at": _rfc3339(instant)}
-        changed = self.count(chosen)
-        if changed:
+        if operations:
             with translated(self._where):
-                self._client.set_payload(self.collection, payload, points=chosen, wait=True)
-        return changed
+                self._client.batch_update_points(self.collection, list(operations), wait=True)
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete points; ids that do not exist are ignored."""
@@ -328,9 +279,15 @@ class VectorIndex:
         with translated(self._where):
             return self._client.count(self.collection, count_filter=filter, exact=True).count
 
-    def scroll(self, filter: models.Filter | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield id and payload of every point that ``filter`` lets through, ordered by id."""
+    def scroll(
+        self, filter: models.Filter | None = None, *, fields: Collection[str] | None = None
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield id and payload of every point that ``filter`` lets through, ordered by id.
+
+        ``fields`` names those of the payload that are wanted; all of them where it is not given.
+        """
         offset: Any = None
+        payload: bool | list[str] = True if fields is None else sorted(fields)
         while True:
             with translated(self._where):
                 records, offset = self._client.scroll(
@@ -338,7 +295,7 @@ class VectorIndex:
                     scroll_filter=filter,
                     limit=self._settings.upsert_batch,
                     offset=offset,
-                    with_payload=True,
+                    with_payload=payload,
                 )
             for record in records:
                 yield str(record.id), record.payload or {}
@@ -348,10 +305,6 @@ class VectorIndex:
     def scroll_version(self, doc_id: str, version: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield id and payload of every point of a version, staged ones included."""
         return self.scroll(document_filter(doc_id, version))
-
-    def stale_ids(self, doc_id: str, version: int, keep: set[str]) -> list[str]:
-        """Return the ids of the version's points that are not in ``keep``."""
-        return [point for point, _ in self.scroll_version(doc_id, version) if point not in keep]
 
     def search(
         self, vector: np.ndarray, *, filter: models.Filter | None, limit: int
@@ -381,20 +334,32 @@ def collection_slug(model_name: str) -> str:
     return slug if slug == model_name else f"{slug}-{sha256_text(model_name)[:8]}"
 
 
-def _set(payload: dict[str, Any], chosen: models.Filter) -> models.SetPayloadOperation:
-    return models.SetPayloadOperation(set_payload=models.SetPayload(payload=payload, filter=chosen))
+def set_fields(
+    fields: dict[str, Any], points: models.Filter | Sequence[str]
+) -> models.UpdateOperation:
+    """Return the operation that sets payload fields on the points of a filter or with these ids.
+
+    A field that is set to None is removed.
+    """
+    if isinstance(points, models.Filter):
+        chosen = models.SetPayload(payload=fields, filter=points)
+    else:
+        chosen = models.SetPayload(payload=fields, points=list(points))
+    return models.SetPayloadOperation(set_payload=chosen)
 
 
-def _interval(effective_from: datetime, effective_until: datetime) -> dict[str, Any]:
-    return {
-        "effective_from": _rfc3339(effective_from),
-        "effective_until": _rfc3339(effective_until),
-    }
+def replace_payload(payload: dict[str, Any], point: str) -> models.UpdateOperation:
+    """Return the operation that gives a point another payload, whole; its vector stays."""
+    return models.OverwritePayloadOperation(
+        overwrite_payload=models.SetPayload(payload=payload, points=[point])
+    )
 
 
-def _rfc3339(instant: datetime) -> str:
-    """Return ``instant`` as payloads have it; raises ValueError where it has no offset."""
-    return str(_INSTANT.dump_python(_INSTANT.validate_python(instant), mode="json"))
+def delete_points(points: models.Filter | Sequence[str]) -> models.UpdateOperation:
+    """Return the operation that deletes the points of a filter or with these ids."""
+    if isinstance(points, models.Filter):
+        return models.DeleteOperation(delete=models.FilterSelector(filter=points))
+    return models.DeleteOperation(delete=models.PointIdsList(points=list(points)))
 
 
 def _checked_address(url: str) -> str:

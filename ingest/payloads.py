@@ -51,6 +51,8 @@ def build_payload(
         version=extracted.version,
         version_label=item.version_label,
         effective_from=extracted.effective_from,
+        effective_basis=extracted.effective_basis,
+        effective_evidence=extracted.effective_evidence,
         page_first=chunk.page_first,
         page_last=chunk.page_last,
         page_label=chunk.page_label,

@@ -103,6 +103,18 @@ def resume_erasures(pipeline: Pipeline) -> None:
         log.error("%s", error)
 
 
+def resume_settling(pipeline: Pipeline) -> None:
+    """Bring the index up to date with what a run that was stopped left in the catalogue alone.
+
+    Raises:
+        RetriableError: the index, a document or the catalogue is in use.
+    """
+    from ingest.settling import settle_unfinished
+
+    for doc_id in settle_unfinished(pipeline):
+        log.warning("Document %s was brought up to date in the index.", doc_id)
+
+
 def sweep_licences(pipeline: Pipeline) -> None:
     """Retire or erase what no licence covers any more, and restore what one covers again."""
     from ingest.steps.sweep import sweep
@@ -155,6 +167,7 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     with suppress(FatalError):
         with _others_go_on():
             _retrying(resume_erasures)(pipeline)
+            _retrying(resume_settling)(pipeline)
         batches: list[BatchRef] = []
         for source_id in source_ids:
             with _others_go_on():

@@ -34,6 +34,9 @@ class QdrantSettings(_Section):
     alias: str = "muniment"
     """Name that readers use; it points to the collection of the current schema and model."""
     upsert_batch: Annotated[int, Field(ge=1)] = 256
+    notice_seconds: Annotated[int, Field(ge=1)] = 2
+    """On a server: how long before readers turn to a new version it is written. More than a write
+    takes, and than the readers' clocks differ from this one."""
     timeout_seconds: Annotated[int, Field(ge=1)] = 60
 
 

@@ -15,8 +15,9 @@ from schemas.chunk import Locator, PageBox
 from schemas.document import ElementKind
 from schemas.licence import Confidentiality, Use
 from schemas.source import SourceKind
+from schemas.version import DateEvidence, EffectiveBasis, HeldInterval
 
-PAYLOAD_SCHEMA_VERSION = 2
+PAYLOAD_SCHEMA_VERSION = 3
 """Part of the collection's name: a change that readers would notice makes a new collection."""
 
 IndexType = Literal["keyword", "integer", "float", "bool", "datetime"]
@@ -53,6 +54,18 @@ class Payload(Model):
     """First instant at which the version is in force."""
     effective_until: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
     """First instant at which it no longer is; 9999-12-31 while open."""
+    effective_basis: Annotated[EffectiveBasis, _indexed("keyword")]
+    """How effective_from is known: the source, the file's metadata or text, a person; "receipt"
+    where nobody says."""
+    effective_evidence: DateEvidence | None = None
+    """The passage or the field of the file that effective_from was read from."""
+    recorded_at: Annotated[UtcDatetime | None, _indexed("datetime")] = None
+    """Since when readers are told this interval; null while staged."""
+    interval_history: Annotated[
+        tuple[HeldInterval, ...],
+        Field(json_schema_extra={"qdrant_nested_index": "datetime"}),
+    ] = ()
+    """Every interval that readers were ever told, with since and until when they were."""
     published_at: Annotated[UtcDatetime | None, _indexed("datetime")] = None
     """When readers could first see it; null while staged."""
     retired_at: Annotated[UtcDatetime, _indexed("datetime")] = OPEN_END
@@ -142,9 +155,21 @@ class Payload(Model):
         return self.model_dump(mode="json")
 
 
-MUTABLE_FIELDS = frozenset(
-    {"effective_from", "effective_until", "published_at", "retired_at", "run_id"}
+TIME_FIELDS = frozenset(
+    {
+        "effective_from",
+        "effective_until",
+        "effective_basis",
+        "effective_evidence",
+        "recorded_at",
+        "interval_history",
+        "published_at",
+        "retired_at",
+    }
 )
+"""Fields that say when a point is in force and for whom it was; the catalogue decides on them."""
+
+MUTABLE_FIELDS = TIME_FIELDS | {"run_id"}
 """Fields that publishing, corrections and retirement may change on a point that stays the same."""
 
 
@@ -155,4 +180,8 @@ def payload_indexes() -> dict[str, IndexType]:
         extra = info.json_schema_extra
         if isinstance(extra, dict) and "qdrant_index" in extra:
             indexes[name] = extra["qdrant_index"]  # type: ignore[assignment]  # a Literal by declaration
+        if isinstance(extra, dict) and "qdrant_nested_index" in extra:
+            # The parts of each entry of a list, as conditions on one entry look for them.
+            for part in HeldInterval.model_fields:
+                indexes[f"{name}[].{part}"] = extra["qdrant_nested_index"]  # type: ignore[assignment]  # as above
     return indexes

@@ -14,9 +14,9 @@ def payload_table() -> str:
     lines = ["| field | type | index | meaning |", "|---|---|---|---|"]
     for name, field in schema["properties"].items():
         meaning = " ".join(field.get("description", "").split())
-        lines.append(
-            f"| `{name}` | {_type(field, schema['$defs'])} | {indexes.get(name, '')} | {meaning} |"
-        )
+        parts = {kind for key, kind in indexes.items() if key.startswith(f"{name}[].")}
+        index = indexes.get(name) or "".join(f"{kind}, of each part" for kind in parts)
+        lines.append(f"| `{name}` | {_type(field, schema['$defs'])} | {index} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from schemas.base import Model, Sha256, UtcDatetime
 from schemas.document import ExtractionWarning
 from schemas.payload import Payload
 from schemas.source import Item, ListingProblem
+from schemas.version import DateEvidence, EffectiveBasis
 
 Stage = Literal[
     "plan",
@@ -55,6 +56,9 @@ class PlannedItem(Model):
     """Whether its key was never listed before and is its document's: it may be a renamed item."""
     renamed_from: str | None = None
     """Key under which the source listed the same bytes before; the document stays the same."""
+    stored: Annotated[int, Field(ge=1)] | None = None
+    """Number of the published version that is worked on again, from its stored bytes; None for what
+    a source lists."""
 
 
 class Departed(Model):
@@ -125,8 +129,9 @@ class ExtractedVersion(Model):
     text_sha256: Sha256
     title: str
     effective_from: UtcDatetime
-    effective_is_receipt: bool
-    """True where the source gave no effective date and the date of receipt stands in for it."""
+    effective_basis: EffectiveBasis
+    effective_evidence: DateEvidence | None = None
+    """What the date was read from, where it was read from the file."""
     warnings: tuple[ExtractionWarning, ...] = ()
     """What reading the document found."""
 
@@ -212,6 +217,8 @@ class IndexResult(Model):
     loaded: tuple[ChunkedVersion, ...] = ()
     points_new: int = 0
     points_reused: int = 0
+    points_patched: int = 0
+    """Reused points that took other terms or metadata; their vectors stayed."""
     embedded: int = 0
     """Texts that went through the embedding model now."""
 

@@ -16,9 +16,10 @@ from qdrant_client import models
 
 from ingest.index import VectorIndex
 from ingest.settings import QdrantSettings
-from schemas.base import sha256_text
+from schemas.base import OPEN_END, sha256_text
 from schemas.identity import chunk_id, document_id
 from schemas.payload import Payload
+from schemas.version import HeldInterval
 
 DIMENSION = 8
 CHUNKER = "7"
@@ -42,7 +43,10 @@ def utc(year: int, month: int = 1, day: int = 1) -> datetime:
 
 
 def payload(text: str = "Notice of 30 days.", *, char_start: int = 0, **changes: Any) -> Payload:
-    """Return the payload of a staged point in a format without pages."""
+    """Return the payload of a staged point in a format without pages.
+
+    With ``published_at`` it is one that readers were told of then, and of nothing else since.
+    """
     fields: dict[str, Any] = {
         "doc_id": DOC,
         "version": 1,
@@ -57,6 +61,8 @@ def payload(text: str = "Notice of 30 days.", *, char_start: int = 0, **changes:
         "source_key": "msa.txt",
         "version_label": "1.0",
         "effective_from": utc(2024),
+        "effective_basis": "source",
+        "effective_evidence": None,
         "page_first": None,
         "page_last": None,
         "page_label": None,
@@ -85,6 +91,15 @@ def payload(text: str = "Notice of 30 days.", *, char_start: int = 0, **changes:
     }
     identity = (fields[name] for name in ("doc_id", "version", "char_start", "char_end"))
     fields.setdefault("chunk_id", chunk_id(*identity, fields["text_sha256"], CHUNKER))
+    if fields.get("published_at") is not None:
+        fields.setdefault("recorded_at", fields["published_at"])
+        start, end = fields["effective_from"], fields.get("effective_until", OPEN_END)
+        held = HeldInterval(
+            effective_from=start,
+            effective_until=max(start, min(end, fields.get("retired_at", OPEN_END))),
+            recorded_at=fields["recorded_at"],
+        )
+        fields.setdefault("interval_history", (held,))
     return Payload.model_validate(fields)
 
 
@@ -122,4 +137,7 @@ def fields_of(condition: Any) -> set[str]:
         return set().union(*map(fields_of, parts))
     if isinstance(condition, models.IsEmptyCondition):
         return {condition.is_empty.key}
+    if isinstance(condition, models.NestedCondition):
+        nested = condition.nested
+        return {f"{nested.key}[].{field}" for field in fields_of(nested.filter)}
     return {condition.key}

@@ -137,7 +137,7 @@ def test_a_feed_date_that_no_one_can_read_is_flagged_not_guessed(tmp_path: Path)
     assert ws.run().balanced
     (payload,) = ws.points().values()
     (record,) = open_catalog(ws.settings).versions(payload["doc_id"])
-    assert record.effective_is_receipt
+    assert record.effective_basis == "receipt"
     assert payload["effective_from"][:4] != "2018"
 
 

@@ -44,7 +44,7 @@ def make(folder: Path) -> Workspace:
 
 def comparable(ws: Workspace) -> dict[str, dict[str, Any]]:
     """Return all points without what names the run, its time, or the temporary folder."""
-    varying = ("run_id", "published_at", "source_uri")
+    varying = ("run_id", "published_at", "recorded_at", "interval_history", "source_uri")
     return {
         chunk_id: {name: value for name, value in payload.items() if name not in varying}
         for chunk_id, payload in ws.points().items()

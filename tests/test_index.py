@@ -16,9 +16,8 @@ from qdrant_client import QdrantClient
 
 from attribution.filters import default_filter, document_filter
 from ingest.errors import ConfigurationError, FatalError, MunimentError, RetriableError
-from ingest.index import VectorIndex, collection_slug
+from ingest.index import VectorIndex, collection_slug, delete_points, replace_payload, set_fields
 from ingest.settings import QdrantSettings
-from schemas.base import OPEN_END
 from schemas.payload import Payload
 
 NOW = utc(2026, 6, 1)
@@ -56,7 +55,7 @@ def test_ensure_twice_changes_nothing_and_keeps_the_points(index: VectorIndex) -
 
 def test_readers_find_the_collection_under_its_alias(index: VectorIndex) -> None:
     index.upsert(as_points(payload()))
-    assert index.collection.endswith("-v2-test")
+    assert index.collection.endswith("-v3-test")
     assert index._client.count(index._settings.alias).count == 1
 
 
@@ -71,9 +70,9 @@ def test_another_model_does_not_show_readers_an_empty_index(tmp_path: Path) -> N
         index.ensure()
     with VectorIndex(settings, tmp_path, model_name="first", dimension=4) as index:
         aliases = {a.alias_name: a.collection_name for a in index._client.get_aliases().aliases}
-        assert aliases == {"muniment": "muniment-v2-first"}
+        assert aliases == {"muniment": "muniment-v3-first"}
         collections = [c.name for c in index._client.get_collections().collections]
-        assert collections == ["muniment-v2-first"]
+        assert collections == ["muniment-v3-first"]
 
 
 def test_vectors_of_another_length_need_another_collection(tmp_path: Path) -> None:
@@ -202,111 +201,60 @@ def test_search_returns_the_nearest_first_within_the_filter(index: VectorIndex) 
     assert index.search(points[1][1], filter=default_filter(now=NOW), limit=2) == []
 
 
-def test_points_that_no_longer_belong_to_a_version_are_named(index: VectorIndex) -> None:
-    kept, cut = versions(1, "kept", "cut")
-    index.upsert(as_points(kept, cut, *versions(2, "other")))
-    assert index.stale_ids(DOC, 1, {kept.chunk_id}) == [cut.chunk_id]
-    assert index.stale_ids(DOC, 1, {kept.chunk_id, cut.chunk_id}) == []
+# --- changing ---------------------------------------------------------------------------------
 
 
-# --- publishing and retiring ----------------------------------------------------------------
-
-
-def test_a_version_is_seen_whole_once_it_is_published(index: VectorIndex) -> None:
-    index.upsert(as_points(*versions(1, "a1", "b1")))
-    assert texts(index) == []
-    index.publish(DOC, 1, published_at=utc(2026), intervals={1: (utc(2024), OPEN_END)})
-    assert texts(index) == ["a1", "b1"]
-
-
-def test_publishing_a_version_closes_the_one_before(index: VectorIndex) -> None:
-    index.upsert(as_points(*versions(1, "a1", "b1")))
-    index.publish(DOC, 1, published_at=utc(2025, 2), intervals={1: (utc(2024), OPEN_END)})
-    index.upsert(as_points(*versions(2, "a2")))
-    assert texts(index) == ["a1", "b1"]
-
-    intervals = {1: (utc(2024), utc(2025)), 2: (utc(2025), OPEN_END)}
-    index.publish(DOC, 2, published_at=utc(2026), intervals=intervals)
-    assert texts(index) == ["a2"]
-    assert texts(index, at=utc(2024, 7)) == ["a1", "b1"]
-    assert texts(index, at=utc(2025)) == ["a2"]
-    assert texts(index, at=utc(2023)) == []
-
-
-def test_a_version_may_be_published_behind_one_that_stays_in_force(index: VectorIndex) -> None:
-    index.upsert(as_points(*versions(2, "a2")))
-    index.publish(DOC, 2, published_at=utc(2026), intervals={2: (utc(2025), OPEN_END)})
-    index.upsert(as_points(*versions(1, "a1")))
-    intervals = {1: (utc(2024), utc(2025)), 2: (utc(2025), OPEN_END)}
-    index.publish(DOC, 1, published_at=utc(2026, 2), intervals=intervals)
-    assert texts(index) == ["a2"]
-    assert texts(index, at=utc(2024, 7)) == ["a1"]
-
-
-def test_publishing_again_keeps_the_first_date_and_takes_the_new_interval(
+def test_fields_are_set_on_the_points_that_are_named_and_on_nothing_else(
     index: VectorIndex,
 ) -> None:
-    (point,) = versions(1, "a1")
-    index.upsert(as_points(point))
-    index.publish(DOC, 1, published_at=utc(2025), intervals={1: (utc(2024), OPEN_END)})
-    index.publish(DOC, 1, published_at=utc(2026), intervals={1: (utc(2024, 5), OPEN_END)})
-    found = index.get(point.chunk_id)
-    assert found is not None
-    assert found["published_at"] == "2025-01-01T00:00:00Z"
-    assert found["effective_from"] == "2024-05-01T00:00:00Z"
-    assert found["effective_until"] == "9999-12-31T00:00:00Z"
-
-
-def test_publishing_touches_no_other_document_and_nothing_but_its_fields(
-    index: VectorIndex,
-) -> None:
-    (mine,) = versions(1, "mine")
+    mine, second = versions(1, "mine", "second")
     other = payload("other", doc_id="another", char_start=50)
-    index.upsert(as_points(mine, other))
-    index.publish(DOC, 1, published_at=utc(2026), intervals={1: (utc(2024), utc(2027))})
+    index.upsert(as_points(mine, second, other))
+    index.change(
+        set_fields({"title": "By filter"}, document_filter(DOC, 1)),
+        set_fields({"run_id": "by id"}, [mine.chunk_id]),
+    )
     assert index.get(other.chunk_id) == other.to_point()
+    assert index.get(second.chunk_id) == {**second.to_point(), "title": "By filter"}
     assert index.get(mine.chunk_id) == {
         **mine.to_point(),
-        "published_at": "2026-01-01T00:00:00Z",
-        "effective_from": "2024-01-01T00:00:00Z",
-        "effective_until": "2027-01-01T00:00:00Z",
+        "title": "By filter",
+        "run_id": "by id",
     }
 
 
-def test_a_published_point_is_still_a_valid_payload(index: VectorIndex) -> None:
+def test_a_payload_is_replaced_whole_and_the_vector_stays(index: VectorIndex) -> None:
+    (point,) = versions(1, "mine")
+    index.upsert(as_points(point))
+    other = {**point.to_point(), "version_label": None, "title": "Other"}
+    index.change(replace_payload(other, point.chunk_id))
+    assert index.get(point.chunk_id) == other
+    [hit] = index.search(vector(0), filter=None, limit=1)
+    assert hit.score == pytest.approx(1, abs=1e-5)
+
+
+def test_points_are_deleted_by_filter_and_by_id(index: VectorIndex) -> None:
+    first, second = versions(1, "first", "second")
+    (third,) = versions(2, "third")
+    (fourth,) = versions(3, "fourth")
+    index.upsert(as_points(first, second, third, fourth))
+    index.change(delete_points([second.chunk_id]), delete_points(document_filter(DOC, 2)))
+    assert {found for found, _ in index.scroll()} == {first.chunk_id, fourth.chunk_id}
+
+
+def test_only_the_fields_that_are_asked_for_are_read(index: VectorIndex) -> None:
     (point,) = versions(1, "a1")
     index.upsert(as_points(point))
-    index.publish(DOC, 1, published_at=utc(2026), intervals={1: (utc(2024), OPEN_END)})
-    index.retire(DOC, utc(2026, 2))
-    found = Payload.model_validate(index.get(point.chunk_id))
-    assert found.published_at == utc(2026)
-    assert found.retired_at == utc(2026, 2)
+    assert dict(index.scroll(fields={"title", "version"})) == {
+        point.chunk_id: {"title": point.title, "version": 1}
+    }
 
 
-def test_a_date_without_an_offset_is_never_written(index: VectorIndex) -> None:
-    index.upsert(as_points(*versions(1, "a1")))
-    naive = datetime(2026, 1, 1)  # noqa: DTZ001  # the point of the test
-    with pytest.raises(ValueError, match="offset"):
-        index.publish(DOC, 1, published_at=naive, intervals={1: (utc(2024), OPEN_END)})
-    with pytest.raises(ValueError, match="offset"):
-        index.retire(DOC, naive)
+def test_nothing_to_change_is_no_request(index: VectorIndex) -> None:
+    index.change()
 
 
-def test_a_retired_document_is_seen_as_of_the_time_before_and_comes_back(
-    index: VectorIndex,
-) -> None:
-    index.upsert(as_points(*versions(1, "a1", "b1")))
-    index.publish(DOC, 1, published_at=utc(2024), intervals={1: (utc(2024), OPEN_END)})
-    assert index.retire(DOC, utc(2026, 3)) == 2
-    assert texts(index) == []
-    assert texts(index, at=utc(2026, 2)) == ["a1", "b1"]
-
-    assert index.retire(DOC, utc(2026, 5)) == 0
-    assert texts(index, at=utc(2026, 4)) == []
-
-    assert index.restore(DOC) == 2
-    assert index.restore(DOC) == 0
-    assert texts(index) == ["a1", "b1"]
+# --- reading ----------------------------------------------------------------------------------
 
 
 def test_one_client_never_sees_what_is_confidential_to_another(index: VectorIndex) -> None:

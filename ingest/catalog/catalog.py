@@ -8,6 +8,8 @@ from ingest.catalog.erasures import Erasures
 from ingest.catalog.items import Items
 from ingest.catalog.licences import Licences
 from ingest.catalog.listings import Listings
+from ingest.catalog.locks import Locks
+from ingest.catalog.publishing import Publishing
 from ingest.catalog.quarantine import Quarantine
 from ingest.catalog.runs import Runs
 from ingest.catalog.sources import Sources
@@ -18,6 +20,7 @@ from ingest.catalog.versions import Versions
 class Catalog(
     Documents,
     Versions,
+    Publishing,
     Items,
     Listings,
     Sources,
@@ -27,6 +30,7 @@ class Catalog(
     Erasures,
     Traces,
     Licences,
+    Locks,
 ):
     """Which documents, versions, items, runs and refusals there are.
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import case, delete, exists, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from ingest.catalog.intervals import record_intervals
 from ingest.catalog.models import AliasRow, DocumentRow, ItemRow, QuarantineRow, VersionRow
 from ingest.catalog.records import DocumentRecord
 from ingest.catalog.transactions import Transactions, batches, change, insert_into, to_record
@@ -93,7 +94,7 @@ class Documents(Transactions):
         return found
 
     def retire(self, doc_id: str, retired_at: datetime) -> int:
-        """Mark the document's published versions as no longer listed by their source.
+        """Mark the document's versions that were published as no longer listed by their source.
 
         Returns:
             How many were marked; 0 if all were before, and their date stays as it was.
@@ -102,13 +103,16 @@ class Documents(Transactions):
             update(VersionRow)
             .where(
                 VersionRow.doc_id == doc_id,
-                VersionRow.state == "published",
+                VersionRow.published_at.is_not(None),
                 VersionRow.retired_at == OPEN_END,
             )
             .values(retired_at=retired_at)
         )
         with self._writing() as session:
-            return change(session, statement)
+            retired = change(session, statement)
+            if retired:
+                record_intervals(session, doc_id, retired_at)
+            return retired
 
     def restore(self, doc_id: str) -> int:
         """Undo ``retire`` for a document that is listed again.
@@ -152,7 +156,10 @@ class Documents(Transactions):
         )
         with self._writing() as session:
             change(session, items)
-            return change(session, versions)
+            restored = change(session, versions)
+            if restored:
+                record_intervals(session, doc_id, utc_now())
+            return restored
 
 
 def _place_anew(session: Session, source_id: str, key: str) -> Placed:

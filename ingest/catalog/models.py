@@ -153,16 +153,26 @@ class ItemRow(Base):
 
 
 class VersionRow(Base):
-    """A version of a document, from its reservation on."""
+    """A version of a document, from its reservation on.
+
+    staged: no reader has seen it; published; withdrawn: it was published, and is held never to have
+    been in force; discarded: it was published, keeps its interval, and its points are gone;
+    abandoned: its item moved on before it was published.
+    """
 
     __tablename__ = "versions"
     __table_args__ = (
-        CheckConstraint("state IN ('staged', 'published', 'withdrawn')", name="state"),
+        CheckConstraint(
+            "state IN ('staged', 'published', 'withdrawn', 'discarded', 'abandoned')",
+            name="state",
+        ),
         CheckConstraint("version >= 1", name="version"),
         CheckConstraint("effective_from <= effective_until", name="interval"),
         CheckConstraint(
-            "state <> 'published' OR published_at IS NOT NULL", name="published_has_date"
+            "state IN ('staged', 'abandoned') OR published_at IS NOT NULL",
+            name="published_has_date",
         ),
+        Index(None, "unsettled_at"),
     )
 
     doc_id: Mapped[str] = mapped_column(ForeignKey("documents.doc_id"), primary_key=True)
@@ -179,7 +189,14 @@ class VersionRow(Base):
     client_id: Mapped[str | None]
     effective_from: Mapped[datetime]
     effective_until: Mapped[datetime] = mapped_column(default=OPEN_END)
-    effective_is_receipt: Mapped[bool]
+    effective_basis: Mapped[str]
+    effective_evidence: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+    correction: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+    """An effective date that a person set, why, and the date that it stands in for."""
+    withdrawn: Mapped[bool] = mapped_column(default=False)
+    """Whether its source says that it never held."""
+    withdrawal: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+    """Why a person withdrew it, and when."""
     received_at: Mapped[datetime]
     state: Mapped[str] = mapped_column(default="staged")
     published_at: Mapped[datetime | None]
@@ -190,8 +207,14 @@ class VersionRow(Base):
     payloads_uri: Mapped[str | None]
     chunk_count: Mapped[int] = mapped_column(default=0)
     run_id: Mapped[str]
+    item: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
+    """The item as it was listed when the version was last worked on, so that it can be worked on
+    again without its source."""
     pending: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
     """New metadata of a published version, until it is published with it or refused."""
+    unsettled_at: Mapped[datetime | None]
+    """Since when the index may say something else than this row and its intervals; NULL where it
+    is known to say the same."""
 
 
 class IntervalRow(Base):

@@ -46,9 +46,8 @@ class Quarantine(Transactions):
                     VersionRow.doc_id == refusal.doc_id, VersionRow.source_key == refusal.source_key
                 )
                 staged = of_item.where(VersionRow.state == "staged")
-                change(session, staged.values(state="withdrawn"))
-                published = of_item.where(VersionRow.state == "published")
-                change(session, published.values(pending=None))
+                change(session, staged.values(state="abandoned", unsettled_at=at))
+                change(session, of_item.values(pending=None))
 
     def close_listing_problems(self, source_id: str, still: Collection[tuple[str, str]]) -> int:
         """Close the open entries of what could not be listed and now can.

@@ -9,11 +9,12 @@ from pydantic import Field
 from schemas.base import OPEN_END, Model, Sha256, UtcDatetime
 from schemas.licence import Confidentiality
 from schemas.run import Ledger, QuarantineState, Stage
+from schemas.version import DateEvidence, EffectiveBasis
 
 ItemState = Literal["found", "opened", "indexed", "quarantined", "gone"]
 """found: a file inside another one that was not yet worked on; opened: an archive without a text,
 whose members are items."""
-VersionState = Literal["staged", "published", "withdrawn"]
+VersionState = Literal["staged", "published", "withdrawn", "discarded", "abandoned"]
 QuarantineLevel = Literal["item", "document", "chunk"]
 ErasureKind = Literal["document", "client"]
 
@@ -61,6 +62,25 @@ class DocumentRecord(Model):
     created_at: UtcDatetime
 
 
+class Correction(Model):
+    """An effective date that a person set."""
+
+    effective_from: UtcDatetime
+    reason: str
+    corrected_at: UtcDatetime
+    instead_of: UtcDatetime
+    """The date that counts again once the correction is taken back."""
+    basis: EffectiveBasis
+    """How that one is known."""
+
+
+class Withdrawal(Model):
+    """Why a person withdrew a version."""
+
+    reason: str
+    withdrawn_at: UtcDatetime
+
+
 class VersionDraft(Model):
     """What is known of a version when its number is reserved."""
 
@@ -77,12 +97,16 @@ class VersionDraft(Model):
     confidentiality: Confidentiality
     client_id: str | None
     effective_from: UtcDatetime
-    effective_is_receipt: bool
-    """True where the source gave no effective date and the date of receipt stands in for it."""
+    effective_basis: EffectiveBasis
+    effective_evidence: DateEvidence | None = None
+    withdrawn: bool = False
+    """Whether its source says that it never held."""
     received_at: UtcDatetime
     extraction_uri: str
     run_id: str
     """The run that last worked on it."""
+    item: dict[str, Any] | None = None
+    """The item as it was listed then."""
 
 
 class VersionRecord(VersionDraft):
@@ -97,6 +121,10 @@ class VersionRecord(VersionDraft):
     retired_at: UtcDatetime
     payloads_uri: str | None
     chunk_count: int
+    correction: Correction | None
+    withdrawal: Withdrawal | None
+    unsettled_at: UtcDatetime | None
+    """Since when the index may say something else; None where it is known to say the same."""
 
 
 class LicensedDocument(Model):
@@ -116,17 +144,6 @@ class HeldRecord(Model):
     documents: int
     versions: int
     points: int
-
-
-class IntervalRecord(Model):
-    """What a version's interval was held to be from ``recorded_at`` until ``superseded_at``."""
-
-    doc_id: str
-    version: int
-    effective_from: UtcDatetime
-    effective_until: UtcDatetime
-    recorded_at: UtcDatetime
-    superseded_at: UtcDatetime
 
 
 class RunRecord(Model):

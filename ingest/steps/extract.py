@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from ingest.catalog.records import VersionDraft
 from ingest.errors import ItemError
 from ingest.licensing import valid_until
 from ingest.pipeline import Pipeline
@@ -118,8 +119,7 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
     path = extraction_path(pipeline, fetched)
     title = item.title or reading.title or PurePosixPath(item.source_key).stem
     pipeline.catalog.register_document(planned.doc_id, item.source_id, item.document_key, title)
-    record = pipeline.catalog.reserve_version(
-        doc_id=planned.doc_id,
+    draft = VersionDraft(
         doc_sha256=fetched.doc_sha256,
         source_key=item.source_key,
         text_sha256=reading.text_sha256,
@@ -132,11 +132,14 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
         confidentiality=item.confidentiality,
         client_id=item.client_id,
         effective_from=item.effective_from or fetched.received_at,
-        effective_is_receipt=item.effective_from is None,
+        effective_basis="receipt" if item.effective_from is None else "source",
         received_at=fetched.received_at,
         extraction_uri=path,
         run_id=pipeline.run_id,
-        renamed_from=planned.renamed_from,
+        item=item.model_dump(mode="json"),
+    )
+    record = pipeline.catalog.reserve_version(
+        planned.doc_id, draft, renamed_from=planned.renamed_from, stored=planned.stored
     )
     return ExtractedVersion(
         fetched=fetched,
@@ -145,6 +148,7 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
         text_sha256=reading.text_sha256,
         title=title,
         effective_from=record.effective_from,
-        effective_is_receipt=record.effective_is_receipt,
+        effective_basis=record.effective_basis,
+        effective_evidence=record.effective_evidence,
         warnings=(*item.warnings, *reading.warnings),
     )

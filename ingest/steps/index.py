@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from more_itertools import chunked
 
+from ingest.index import VectorIndex, replace_payload
 from ingest.pipeline import Pipeline
-from schemas.payload import MUTABLE_FIELDS, Payload
-from schemas.run import BatchRef, GateStep, IndexResult
+from schemas.payload import MUTABLE_FIELDS, TIME_FIELDS, Payload
+from schemas.run import BatchRef, ChunkedVersion, GateStep, IndexResult
 
 _EMBEDDED_AT_ONCE = 1024
 
@@ -19,59 +20,83 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     """Load the batch's passed versions.
 
     A point that is in the index already, with all that it should say, is neither embedded nor
-    written again (guarantee 4); one whose terms changed keeps its published state.
+    written again (guarantee 4). One whose terms changed takes them and keeps its vector, and what
+    the catalogue says of time is left alone.
 
     Raises:
-        RetriableError: the index is locked or does not answer.
+        RetriableError: the index or a document is locked, or the index does not answer.
         FatalError: a vector is not finite or a chunk is longer than the model reads.
     """
     gate = pipeline.stage_result(ref, "gate", GateStep)
-    new = reused = embedded = 0
+    new = reused = patched = embedded = 0
     if gate.passed:
         with pipeline.index() as qdrant:
             qdrant.ensure()
-            to_write: list[list[Payload]] = []
+            missing: list[Payload] = []
             for version in gate.passed:
                 wanted = pipeline.payloads(version)
                 existing = qdrant.existing([payload.chunk_id for payload in wanted])
-                to_write.append(_without_those_in_place(wanted, existing))
-                new += len(wanted) - len(existing)
-                reused += len(existing)
+                missing += [one for one in wanted if one.chunk_id not in existing]
             # The whole batch at once: the model sorts texts by length, so long lists cost less.
-            vectors, embedded = _vectors(pipeline, [one for some in to_write for one in some])
-            for number, (version, payloads) in enumerate(
-                zip(gate.passed, to_write, strict=True), start=1
-            ):
-                qdrant.upsert(
-                    (payload.chunk_id, vectors[payload.text_sha256], payload)
-                    for payload in payloads
-                )
-                key = version.extracted.fetched.planned.item.source_key
+            vectors, embedded = _vectors(pipeline, missing)
+            for number, version in enumerate(gate.passed, start=1):
+                planned = version.extracted.fetched.planned
+                with pipeline.catalog.document_lock(planned.doc_id):
+                    loaded = _load(pipeline, qdrant, version, vectors)
+                new += loaded.new
+                reused += version.chunks - loaded.new
+                patched += loaded.patched
+                key = planned.item.source_key
                 pipeline.advance(ref, "index", number, len(gate.passed), key)
     result = IndexResult(
-        loaded=gate.passed, points_new=new, points_reused=reused, embedded=embedded
+        loaded=gate.passed,
+        points_new=new,
+        points_reused=reused,
+        points_patched=patched,
+        embedded=embedded,
     )
     return pipeline.finish(ref, "index", result, new=new, reused=reused)
 
 
-def _without_those_in_place(
-    wanted: Sequence[Payload], existing: Mapping[str, dict[str, Any]]
-) -> list[Payload]:
-    """Return the payloads to write: points that are missing, or that say something else."""
-    to_write = []
-    for payload in wanted:
-        point = existing.get(payload.chunk_id)
-        if point is None:
-            to_write.append(payload)
-        elif fixed_fields(point) != fixed_fields(payload.to_point()):
-            state = {name: point[name] for name in MUTABLE_FIELDS if name in point}
-            to_write.append(Payload.model_validate({**payload.to_point(), **state}))
-    return to_write
+class _Loaded(NamedTuple):
+    new: int
+    patched: int
 
 
-def fixed_fields(point: dict[str, Any]) -> dict[str, Any]:
-    """Return what a point's payload must say as long as the point is the same."""
-    return {name: value for name, value in point.items() if name not in MUTABLE_FIELDS}
+def _load(
+    pipeline: Pipeline,
+    qdrant: VectorIndex,
+    version: ChunkedVersion,
+    vectors: Mapping[str, np.ndarray],
+) -> _Loaded:
+    """Write the points of a version that are missing, and what others of it should say."""
+    wanted = pipeline.payloads(version)
+    existing = qdrant.existing([payload.chunk_id for payload in wanted])
+    missing = [payload for payload in wanted if payload.chunk_id not in existing]
+    # Points that went since they were looked for, as when another run gave the version up.
+    gone = [payload for payload in missing if payload.text_sha256 not in vectors]
+    more, _ = _vectors(pipeline, gone)
+    known = {**vectors, **more}
+    qdrant.upsert((one.chunk_id, known[one.text_sha256], one) for one in missing)
+    patches = [
+        replace_payload(payload, payload["chunk_id"])
+        for one in wanted
+        if one.chunk_id in existing
+        and (payload := _patched(one.to_point(), existing[one.chunk_id])) is not None
+    ]
+    for some in chunked(patches, pipeline.settings.qdrant.upsert_batch):
+        qdrant.change(*some)
+    return _Loaded(len(missing), len(patches))
+
+
+def _patched(wanted: dict[str, Any], point: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the payload that a point should have and does not; None where it has.
+
+    What the catalogue decides on stays as it is.
+    """
+    if all(point.get(name) == wanted[name] for name in wanted.keys() - MUTABLE_FIELDS):
+        return None
+    return {**wanted, **{name: point[name] for name in TIME_FIELDS & point.keys()}}
 
 
 def _vectors(pipeline: Pipeline, payloads: Sequence[Payload]) -> tuple[dict[str, np.ndarray], int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ingest.index import VectorIndex
+from datetime import datetime
+
 from ingest.pipeline import Pipeline
+from ingest.settling import settle_all, wait_until
 from ingest.version import PIPELINE_VERSION
-from ingest.versions import Interval, VersionDate, timeline
 from schemas.base import utc_now
 from schemas.run import (
     AuditResult,
@@ -18,10 +19,10 @@ from schemas.run import (
 
 
 def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
-    """Publish the batch's proved versions, one by one, each with the intervals of its document.
+    """Publish the batch's proved versions, each with the intervals of its document.
 
-    The index is changed first and the catalogue afterwards: a crash in between leaves the version
-    unpublished in the catalogue, so the next run does it again, to the same end (guarantee 10).
+    The catalogue is changed first, and notes what the index has to take; a crash in between leaves
+    that note, so that the next run settles it, to the same end (guarantee 10).
 
     Raises:
         RetriableError: the index or the catalogue is locked or does not answer.
@@ -31,35 +32,11 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     published: list[PublishedVersion] = []
     if proved:
         with pipeline.index() as qdrant:
+            at = utc_now()
             for number, version in enumerate(proved, start=1):
                 planned = version.extracted.fetched.planned
-                intervals = _intervals(pipeline, version)
-                at = utc_now()
-                qdrant.publish(
-                    planned.doc_id,
-                    version.extracted.version,
-                    published_at=at,
-                    intervals={
-                        number: (interval.effective_from, interval.effective_until)
-                        for number, interval in intervals.items()
-                    },
-                )
-                _clear(pipeline, qdrant, version)
-                pipeline.catalog.set_chunks(
-                    planned.doc_id, version.extracted.version, version.payloads_uri, version.chunks
-                )
-                pipeline.catalog.publish(
-                    planned.doc_id,
-                    version.extracted.version,
-                    intervals=intervals,
-                    published_at=at,
-                    source_key=planned.item.source_key,
-                    fingerprint=planned.item.fingerprint,
-                    pipeline_version=PIPELINE_VERSION,
-                    run_id=pipeline.run_id,
-                    document_key=planned.item.document_key,
-                    renamed_from=planned.renamed_from,
-                )
+                at = utc_now() + qdrant.notice
+                _publish(pipeline, version, at)
                 published.append(
                     PublishedVersion(
                         doc_id=planned.doc_id,
@@ -68,8 +45,27 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                     )
                 )
                 pipeline.advance(ref, "publish", number, len(proved), planned.item.source_key)
+            settle_all(pipeline, qdrant, (version.doc_id for version in published))
+        wait_until(at)
     result = PublishResult(published=tuple(published))
     return pipeline.finish(ref, "publish", result, published=len(published))
+
+
+def _publish(pipeline: Pipeline, version: ChunkedVersion, at: datetime) -> None:
+    planned = version.extracted.fetched.planned
+    pipeline.catalog.publish(
+        planned.doc_id,
+        version.extracted.version,
+        published_at=at,
+        payloads_uri=version.payloads_uri,
+        chunk_count=version.chunks,
+        run_id=pipeline.run_id,
+        source_key=planned.item.source_key,
+        fingerprint=planned.item.fingerprint,
+        pipeline_version=PIPELINE_VERSION,
+        document_key=planned.item.document_key,
+        renamed_from=planned.renamed_from,
+    )
 
 
 def _note_opened(pipeline: Pipeline, ref: BatchRef) -> None:
@@ -85,35 +81,3 @@ def _note_opened(pipeline: Pipeline, ref: BatchRef) -> None:
             pipeline_version=PIPELINE_VERSION,
             run_id=pipeline.run_id,
         )
-
-
-def _clear(pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion) -> None:
-    """Delete points that nothing stands behind any more.
-
-    They are the version's own from before a change of chunker, and those of versions that an
-    earlier run staged and did not publish before their item changed again.
-    """
-    planned = version.extracted.fetched.planned
-    wanted = {payload.chunk_id for payload in pipeline.payloads(version)}
-    number = version.extracted.version
-    qdrant.delete(qdrant.stale_ids(planned.doc_id, number, wanted))
-    for record in pipeline.catalog.versions(planned.doc_id):
-        if (
-            record.version < number
-            and record.source_key == planned.item.source_key
-            and record.state != "published"
-        ):
-            qdrant.delete(qdrant.stale_ids(planned.doc_id, record.version, set()))
-            pipeline.catalog.withdraw(planned.doc_id, record.version)
-
-
-def _intervals(pipeline: Pipeline, version: ChunkedVersion) -> dict[int, Interval]:
-    """Return the effective intervals of the document's published versions and this one."""
-    doc_id = version.extracted.fetched.planned.doc_id
-    dates = {
-        record.version: record.effective_from
-        for record in pipeline.catalog.versions(doc_id)
-        if record.state == "published"
-    }
-    dates[version.extracted.version] = version.extracted.effective_from
-    return timeline([VersionDate(number, instant) for number, instant in dates.items()])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
+from ingest.settling import settle_all
 from schemas.base import OPEN_END, utc_now
 from schemas.run import ExtractResult, FetchResult, RetireResult, SourcePlan
 
@@ -30,16 +32,10 @@ def retire(pipeline: Pipeline, source_id: str) -> RetireResult:
     retired, restored = tuple(sorted(leaving)), tuple(sorted(returned))
     points = 0
     if retired or restored:
-        at = utc_now()
         with pipeline.index() as qdrant:
             qdrant.ensure()
-            for doc_id in retired:
-                # The catalogue keeps the first date; a run after a crash gives the index that one.
-                pipeline.catalog.retire(doc_id, at)
-                points += qdrant.retire(doc_id, _retired_at(pipeline, doc_id, at))
-            for doc_id in restored:
-                qdrant.restore(doc_id)
-                pipeline.catalog.restore(doc_id)
+            points = retire_documents(pipeline, qdrant, retired, utc_now())
+            restore_documents(pipeline, qdrant, restored)
     # Last, so that a crash above leaves the items to be found gone again at the next run.
     pipeline.catalog.mark_gone(source_id, gone)
     result = RetireResult(retired=retired, restored=restored, points_retired=points)
@@ -72,9 +68,30 @@ def _extract_results(pipeline: Pipeline, plan: SourcePlan) -> Iterator[ExtractRe
             yield pipeline.artifacts.read(path, ExtractResult)
 
 
-def _retired_at(pipeline: Pipeline, doc_id: str, otherwise: datetime) -> datetime:
-    dates = [version.retired_at for version in pipeline.catalog.versions(doc_id)]
-    return max((date for date in dates if date != OPEN_END), default=otherwise)
+def retire_documents(
+    pipeline: Pipeline, qdrant: VectorIndex, doc_ids: Iterable[str], at: datetime
+) -> int:
+    """Retire documents from ``at`` on and return how many points that took back.
+
+    One that was retired before keeps its date.
+    """
+    points = 0
+    for doc_id in doc_ids:
+        points += sum(
+            record.chunk_count
+            for record in pipeline.catalog.versions(doc_id)
+            if record.state == "published" and record.retired_at == OPEN_END
+        )
+        pipeline.catalog.retire(doc_id, at)
+        settle_all(pipeline, qdrant, [doc_id])
+    return points
+
+
+def restore_documents(pipeline: Pipeline, qdrant: VectorIndex, doc_ids: Iterable[str]) -> None:
+    """Undo the retirement of documents."""
+    for doc_id in doc_ids:
+        pipeline.catalog.restore(doc_id)
+        settle_all(pipeline, qdrant, [doc_id])
 
 
 def retire_path(pipeline: Pipeline, source_id: str) -> str:

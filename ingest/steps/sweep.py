@@ -15,6 +15,7 @@ from ingest.erasure.erase import erase_documents
 from ingest.ledger import sweep_path
 from ingest.licensing import REFUSALS, usable
 from ingest.pipeline import Pipeline
+from ingest.steps.retire import restore_documents, retire_documents
 from schemas.licence import ExpiryAction
 from schemas.run import SweepResult, SweptSource
 
@@ -44,11 +45,9 @@ def sweep(pipeline: Pipeline, now: datetime) -> SweepResult:
         with pipeline.index() as qdrant:
             qdrant.ensure()
             for document in by_action["retire"]:
-                points[document.source_id] += qdrant.retire(document.doc_id, now)
-                pipeline.catalog.retire(document.doc_id, now)
-            for document in again:
-                qdrant.restore(document.doc_id)
-                pipeline.catalog.restore(document.doc_id)
+                taken = retire_documents(pipeline, qdrant, [document.doc_id], now)
+                points[document.source_id] += taken
+            restore_documents(pipeline, qdrant, [document.doc_id for document in again])
     if by_action["erase"]:
         erase_documents(
             pipeline,

@@ -114,6 +114,7 @@ def test_a_point_is_seen_when_every_condition_holds(
     [
         "effective_from",
         "effective_until",
+        "recorded_at",
         "published_at",
         "retired_at",
         "licence_valid_from",

@@ -16,8 +16,7 @@ from sqlalchemy import make_url, select
 
 from ingest.catalog import Catalog
 from ingest.catalog.models import Base
-from ingest.catalog.records import VersionRecord
-from ingest.versions import VersionDate, timeline
+from ingest.catalog.records import VersionDraft, VersionRecord
 from schemas.run import Refusal
 
 DEFAULT_POSTGRES = "postgresql://postgres@127.0.0.1:5432/postgres"
@@ -134,7 +133,6 @@ class Helper:
         self, source_key: str = "a.pdf", sha: str = "a", doc_id: str = "doc-1", **changes: Any
     ) -> VersionRecord:
         values: dict[str, Any] = {
-            "doc_id": doc_id,
             "doc_sha256": self.sha(sha),
             "source_key": source_key,
             "text_sha256": self.sha("f"),
@@ -146,23 +144,19 @@ class Helper:
             "confidentiality": "internal",
             "client_id": None,
             "effective_from": self.day(1),
-            "effective_is_receipt": False,
+            "effective_basis": "source",
             "received_at": self.clock.now,
             "extraction_uri": f"extractions/{sha}.json.zst",
             "run_id": "run-1",
         }
-        return self.catalog.reserve_version(**values | changes)
+        how = {name: changes.pop(name) for name in ("renamed_from", "stored") if name in changes}
+        return self.catalog.reserve_version(doc_id, VersionDraft(**values | changes), **how)
 
     def publish(self, record: VersionRecord, **changes: Any) -> None:
-        dates = {
-            other.version: other.effective_from
-            for other in self.catalog.versions(record.doc_id)
-            if other.state == "published"
-        }
-        dates[record.version] = record.effective_from
         values: dict[str, Any] = {
-            "intervals": timeline([VersionDate(*entry) for entry in dates.items()]),
             "published_at": self.clock.now,
+            "payloads_uri": f"chunks/{record.doc_id}/{record.version}.jsonl.zst",
+            "chunk_count": 3,
             "source_key": record.source_key,
             "fingerprint": f"{record.source_key}@{record.doc_sha256[0]}",
             "pipeline_version": self.pipeline_version,

@@ -150,7 +150,7 @@ def test_a_refusal_without_document(catalog: Catalog, helper: Any) -> None:
     assert [entry.doc_id for entry in catalog.quarantine()] == [None, "doc-1"]
 
 
-def test_a_refusal_withdraws_the_staged_version_of_its_item(catalog: Catalog, helper: Any) -> None:
+def test_a_refusal_abandons_the_staged_version_of_its_item(catalog: Catalog, helper: Any) -> None:
     helper.register()
     helper.published("a.pdf", "a")
     helper.reserve("a.pdf", "b")
@@ -158,7 +158,7 @@ def test_a_refusal_withdraws_the_staged_version_of_its_item(catalog: Catalog, he
     helper.refuse()
     assert [version.state for version in catalog.versions("doc-1")] == [
         "published",
-        "withdrawn",
+        "abandoned",
         "staged",
     ]
 

@@ -55,7 +55,14 @@ CALLS: dict[str, Callable[[Catalog, Any], object]] = {
     "register_document": lambda catalog, helper: helper.register("doc-2"),
     "reserve_version": lambda catalog, helper: helper.reserve("c.pdf", "c"),
     "reserve_version again": lambda catalog, helper: helper.reserve("a.pdf", "b", title="New"),
-    "set_chunks": lambda catalog, helper: catalog.set_chunks("doc-1", 2, "x", 3),
+    "correct": lambda catalog, helper: catalog.correct(
+        "doc-1", 1, helper.day(20), reason="misread", at=helper.day(21)
+    ),
+    "withdraw": lambda catalog, helper: catalog.withdraw(
+        "doc-1", 1, reason="never signed", at=helper.day(21)
+    ),
+    "postpone": lambda catalog, helper: catalog.postpone("doc-1", helper.clock.now, helper.day(21)),
+    "mark_settled": lambda catalog, helper: catalog.mark_settled("doc-1", helper.clock.now),
     "publish": lambda catalog, helper: helper.publish(catalog.version("doc-1", 2)),
     "record_refused": lambda catalog, helper: helper.refuse("run-2"),
     "seen": lambda catalog, helper: catalog.seen(

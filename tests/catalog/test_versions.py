@@ -10,7 +10,6 @@ from sqlalchemy.exc import StatementError
 from ingest.catalog import Catalog
 from ingest.catalog import versions as versions_module
 from ingest.errors import FatalError, RetriableError
-from ingest.versions import Interval
 from schemas.base import OPEN_END
 
 
@@ -61,11 +60,11 @@ def test_a_version_needs_its_document(helper: Any) -> None:
 
 def test_reserving_again_gives_the_staged_version(helper: Any, clock: Any) -> None:
     helper.register()
-    first = helper.reserve(effective_from=clock.now, effective_is_receipt=True)
+    first = helper.reserve(effective_from=clock.now, effective_basis="receipt")
     later = clock.tick(days=1)
     again = helper.reserve(
         effective_from=later,
-        effective_is_receipt=True,
+        effective_basis="receipt",
         received_at=later,
         title="Better title",
         run_id="run-2",
@@ -75,10 +74,10 @@ def test_reserving_again_gives_the_staged_version(helper: Any, clock: Any) -> No
 
 def test_a_date_that_the_source_gives_now_counts(helper: Any, clock: Any) -> None:
     helper.register()
-    helper.reserve(effective_from=clock.now, effective_is_receipt=True)
+    helper.reserve(effective_from=clock.now, effective_basis="receipt")
     again = helper.reserve(effective_from=helper.day(7))
     assert again.effective_from == helper.day(7)
-    assert not again.effective_is_receipt
+    assert again.effective_basis == "source"
 
 
 def test_a_date_that_the_source_no_longer_gives_becomes_the_receipt(
@@ -86,10 +85,10 @@ def test_a_date_that_the_source_no_longer_gives_becomes_the_receipt(
 ) -> None:
     helper.register()
     first = helper.reserve(effective_from=helper.day(7))
-    again = helper.reserve(effective_from=clock.tick(), effective_is_receipt=True)
+    again = helper.reserve(effective_from=clock.tick(), effective_basis="receipt")
     assert again.version == first.version
     assert again.effective_from == first.received_at
-    assert again.effective_is_receipt
+    assert again.effective_basis == "receipt"
 
 
 def test_the_same_bytes_of_another_item_are_another_version(helper: Any) -> None:
@@ -147,23 +146,11 @@ def test_bytes_that_come_back_after_others_are_a_new_version(helper: Any) -> Non
     assert helper.reserve(sha="a", effective_from=helper.day(3)).version == 3
 
 
-def test_a_withdrawn_number_is_not_given_again(helper: Any) -> None:
+def test_an_abandoned_number_is_not_given_again(helper: Any) -> None:
     helper.register()
     helper.reserve()
     helper.refuse()
     assert helper.reserve().version == 2
-
-
-def test_set_chunks(catalog: Catalog, helper: Any) -> None:
-    helper.register()
-    helper.reserve()
-    catalog.set_chunks("doc-1", 1, "chunks/doc-1/1.jsonl.zst", 12)
-    found = catalog.version("doc-1", 1)
-    assert found is not None
-    assert (found.payloads_uri, found.chunk_count) == ("chunks/doc-1/1.jsonl.zst", 12)
-    with pytest.raises(FatalError) as caught:
-        catalog.set_chunks("doc-1", 2, "x", 1)
-    assert caught.value.code == "catalog_version_unknown"
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -232,8 +219,9 @@ def test_history_tells_what_was_believed_when(catalog: Catalog, helper: Any, clo
 
     def believed(at: datetime) -> dict[int, tuple[datetime, datetime]]:
         return {
-            entry.version: (entry.effective_from, entry.effective_until)
-            for entry in catalog.interval_history("doc-1")
+            version: (entry.effective_from, entry.effective_until)
+            for version, history in catalog.interval_history("doc-1").items()
+            for entry in history
             if entry.recorded_at <= at < entry.superseded_at
         }
 
@@ -243,7 +231,11 @@ def test_history_tells_what_was_believed_when(catalog: Catalog, helper: Any, clo
         1: (helper.day(1), helper.day(10)),
         2: (helper.day(10), OPEN_END),
     }
-    assert len(catalog.interval_history("doc-1")) == 3
+    assert _held(catalog) == 3
+
+
+def _held(catalog: Catalog) -> int:
+    return sum(len(held) for held in catalog.interval_history("doc-1").values())
 
 
 def test_history_has_rows_only_for_what_changed(catalog: Catalog, helper: Any, clock: Any) -> None:
@@ -251,7 +243,7 @@ def test_history_has_rows_only_for_what_changed(catalog: Catalog, helper: Any, c
     for number, sha in enumerate("abcd", start=1):
         helper.published(f"{sha}.pdf", sha, effective_from=helper.day(number))
         clock.tick()
-    assert len(catalog.interval_history("doc-1")) == 1 + 2 + 2 + 2
+    assert _held(catalog) == 1 + 2 + 2 + 2
 
 
 def test_history_bears_a_clock_that_goes_back(catalog: Catalog, helper: Any, clock: Any) -> None:
@@ -259,7 +251,9 @@ def test_history_bears_a_clock_that_goes_back(catalog: Catalog, helper: Any, clo
     helper.published(sha="a", effective_from=helper.day(1))
     clock.tick(days=-1)
     helper.published(sha="b", effective_from=helper.day(10))
-    for entry in catalog.interval_history("doc-1"):
+    entries = [entry for held in catalog.interval_history("doc-1").values() for entry in held]
+    assert len(entries) == 3
+    for entry in entries:
         assert entry.recorded_at <= entry.superseded_at
 
 
@@ -295,39 +289,13 @@ def test_publishing_closes_open_entries_of_the_item_alone(catalog: Catalog, help
     assert len(catalog.quarantine("closed")) == 2
 
 
-def test_publishing_with_stale_intervals_is_tried_again(helper: Any) -> None:
-    helper.register()
-    record = helper.reserve("a.pdf", "a")
-    helper.published("b.pdf", "b")
-    before = helper.dump()
-    with pytest.raises(RetriableError) as caught:
-        helper.publish(record, intervals={1: Interval(helper.day(1), OPEN_END)})
-    assert caught.value.code == "catalog_stale_intervals"
-    assert helper.dump() == before
-
-
-@pytest.mark.parametrize("case", ["overlap", "unknown"])
-def test_publishing_refuses_intervals_that_cannot_be(helper: Any, case: str) -> None:
-    helper.register()
-    helper.published("a.pdf", "a")
-    record = helper.reserve("b.pdf", "b")
-    whole = Interval(helper.day(1), OPEN_END)
-    empty = Interval(helper.day(1), helper.day(1))
-    given = {1: whole, 2: whole} if case == "overlap" else {1: whole, 2: empty, 3: empty}
-    before = helper.dump()
-    with pytest.raises(FatalError) as caught:
-        helper.publish(record, intervals=given)
-    assert caught.value.code == "catalog_intervals"
-    assert helper.dump() == before
-
-
 def test_a_refused_version_cannot_be_published(helper: Any) -> None:
     helper.register()
     record = helper.reserve()
     helper.refuse()
     with pytest.raises(FatalError) as caught:
         helper.publish(record)
-    assert caught.value.code == "catalog_version_withdrawn"
+    assert caught.value.code == "catalog_version_abandoned"
 
 
 def test_instants_are_in_utc_whatever_zone_they_came_in(

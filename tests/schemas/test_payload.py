@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from schemas.base import OPEN_END
 from schemas.payload import MUTABLE_FIELDS, Payload, payload_indexes
 from schemas.reference import payload_table
+from schemas.version import HeldInterval
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +29,14 @@ def whole_payload(**changes: Any) -> dict[str, Any]:
         "version": 2,
         "version_label": "2.0",
         "effective_from": "2026-02-01T00:00:00Z",
+        "effective_basis": "text",
+        "effective_evidence": {
+            "rule": "effective as of",
+            "quote": "effective as of 1 February 2026",
+            "char_start": 100,
+            "char_end": 131,
+            "page": 1,
+        },
         "page_first": 3,
         "page_last": 3,
         "page_label": None,
@@ -115,7 +124,9 @@ def test_a_point_read_back_is_the_same_payload() -> None:
 
 
 def test_every_indexed_and_mutable_field_is_a_field() -> None:
-    assert set(payload_indexes()) <= set(Payload.model_fields)
+    lists = {name for name in payload_indexes() if "[]." in name}
+    assert set(payload_indexes()) - lists <= set(Payload.model_fields)
+    assert lists == {f"interval_history[].{part}" for part in HeldInterval.model_fields}
     assert set(Payload.model_fields) >= MUTABLE_FIELDS
 
 

@@ -55,7 +55,7 @@ def test_a_date_that_cannot_be_read_stands_in_the_report_and_refuses_nothing(
     assert (ledger.lines[0].published, ledger.lines[0].failed) == (1, 0)
     (payload,) = ws.points().values()
     (record,) = open_catalog(ws.settings).versions(payload["doc_id"])
-    assert record.effective_is_receipt
+    assert record.effective_basis == "receipt"
     (report,) = ws.settings.home.rglob("quality.html")
     text = report.read_text("utf-8")
     assert "date_unreadable" in text

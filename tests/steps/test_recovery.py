@@ -93,7 +93,7 @@ def test_a_version_that_a_crash_left_staged_is_cleared_when_its_item_has_moved_o
     states = [
         v.state for v in open_catalog(ws.settings).versions(next(iter(points.values()))["doc_id"])
     ]
-    assert states == ["withdrawn", "published"]
+    assert states == ["abandoned", "published"]
 
 
 def test_new_metadata_that_the_gate_refuses_leaves_catalogue_and_index_as_they_were(
