@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -32,20 +32,39 @@ _POLL_SECONDS = 0.05
 _Points = Mapping[str, Mapping[str, Any]]
 
 
-def settle_all(pipeline: Pipeline, qdrant: VectorIndex, doc_ids: Iterable[str]) -> None:
+class Settled(NamedTuple):
+    """How many points took other dates, and how many were deleted."""
+
+    redated: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: object) -> Settled:
+        """Return both counts added up."""
+        if not isinstance(other, Settled):
+            return NotImplemented
+        return Settled(self.redated + other.redated, self.deleted + other.deleted)
+
+
+def settle_all(pipeline: Pipeline, qdrant: VectorIndex, doc_ids: Iterable[str]) -> Settled:
     """Bring the points of documents up to date; where readers have to turn first, wait for that.
 
     Raises:
         RetriableError: a document is locked, or the index does not answer.
     """
-    waiting = {doc_id: settle(pipeline, qdrant, doc_id) for doc_id in dict.fromkeys(doc_ids)}
-    while waiting := {doc_id: at for doc_id, at in waiting.items() if at is not None}:
+    done = Settled()
+    waiting = dict.fromkeys(doc_ids, utc_now())
+    while waiting:
         wait_until(min(waiting.values()))
         now = utc_now()
-        waiting = {
-            doc_id: settle(pipeline, qdrant, doc_id) if at <= now else at
-            for doc_id, at in waiting.items()
-        }
+        for doc_id, at in list(waiting.items()):
+            if at <= now:
+                again, settled = settle(pipeline, qdrant, doc_id)
+                done += settled
+                if again is None:
+                    del waiting[doc_id]
+                else:
+                    waiting[doc_id] = again
+    return done
 
 
 def settle_unfinished(pipeline: Pipeline) -> list[str]:
@@ -62,21 +81,23 @@ def settle_unfinished(pipeline: Pipeline) -> list[str]:
     return left
 
 
-def settle(pipeline: Pipeline, qdrant: VectorIndex, doc_id: str) -> datetime | None:
+def settle(pipeline: Pipeline, qdrant: VectorIndex, doc_id: str) -> tuple[datetime | None, Settled]:
     """Bring a document's points up to date.
 
     Returns:
         The instant from which on it has to be called again, because points that readers still see
-        have to go after they have turned to others; None if all is done.
+        have to go after they have turned to others, None if all is done; and what was changed.
 
     Raises:
         RetriableError: the document is locked, or the index does not answer.
     """
+    done = Settled()
     with pipeline.catalog.document_lock(doc_id):
         while True:
-            again = _settle(pipeline, qdrant, doc_id)
+            again, settled = _settle(pipeline, qdrant, doc_id)
+            done += settled
             if again is None or again > utc_now():
-                return again
+                return again, done
 
 
 def wait_until(instant: datetime) -> None:
@@ -85,11 +106,13 @@ def wait_until(instant: datetime) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _settle(pipeline: Pipeline, qdrant: VectorIndex, doc_id: str) -> datetime | None:
+def _settle(
+    pipeline: Pipeline, qdrant: VectorIndex, doc_id: str
+) -> tuple[datetime | None, Settled]:
     catalog = pipeline.catalog
     unsettled = [record for record in catalog.versions(doc_id) if record.unsettled_at is not None]
     if not unsettled:
-        return None
+        return None, Settled()
     at = max(record.unsettled_at for record in unsettled if record.unsettled_at is not None)
     points = {
         record.version: dict(
@@ -101,7 +124,7 @@ def _settle(pipeline: Pipeline, qdrant: VectorIndex, doc_id: str) -> datetime | 
     if qdrant.notice and at <= now and not _is_told(points.values(), at):
         # Nobody could be told of it so far, so that it begins later than was planned.
         catalog.postpone(doc_id, at, now + qdrant.notice)
-        return now
+        return now, Settled()
     histories = catalog.interval_history(doc_id)
     turn = _Turn(pipeline, now, max(at, now + qdrant.notice))
     for record in unsettled:
@@ -109,7 +132,7 @@ def _settle(pipeline: Pipeline, qdrant: VectorIndex, doc_id: str) -> datetime | 
     qdrant.change(*turn.operations)
     if turn.again is None:
         catalog.mark_settled(doc_id, at)
-    return turn.again
+    return turn.again, turn.done
 
 
 def _is_told(points: Iterable[_Points], at: datetime) -> bool:
@@ -123,9 +146,11 @@ class _Turn:
     def __init__(self, pipeline: Pipeline, now: datetime, switch: datetime) -> None:
         self._pipeline = pipeline
         self._now = now
+        self._points: _Points = {}
         self._switch = switch
         """From when on readers see other points of the same version."""
         self.operations: list[Any] = []
+        self.done = Settled()
         self.again: datetime | None = None
 
     def take(self, record: VersionRecord, history: Sequence[HeldInterval], points: _Points) -> None:
@@ -133,6 +158,7 @@ class _Turn:
         if record.state in ("abandoned", "discarded"):
             self._delete(points)
             return
+        self._points = points
         wanted = self._wanted(record)
         stale = {point: fields for point, fields in points.items() if point not in wanted}
         there = [point for point in points if point in wanted]
@@ -186,13 +212,20 @@ class _Turn:
         chunks = self._pipeline.artifacts.read_lines(record.payloads_uri, ChunkRecord)
         return {chunk.payload.chunk_id for chunk in chunks}
 
-    def _set(self, fields: dict[str, Any], points: Sequence[str]) -> None:
-        if points:
-            self.operations.append(set_fields(fields, points))
+    def _set(self, fields: dict[str, Any], points: Iterable[str]) -> None:
+        other = [
+            point
+            for point in points
+            if any(self._points[point].get(name) != value for name, value in fields.items())
+        ]
+        if other:
+            self.operations.append(set_fields(fields, other))
+            self.done += Settled(redated=len(other))
 
     def _delete(self, points: Iterable[str]) -> None:
         if ids := list(points):
             self.operations.append(delete_points(ids))
+            self.done += Settled(deleted=len(ids))
 
     def _wait(self, at: datetime) -> None:
         self.again = at if self.again is None else max(self.again, at)

@@ -42,6 +42,18 @@ class BatchRef(Model):
     counts: dict[str, int] = Field(default_factory=dict)
 
 
+class StoredVersion(Model):
+    """A published version that is worked on again, from its stored bytes."""
+
+    version: Annotated[int, Field(ge=1)]
+    doc_sha256: Sha256
+    size: int
+    received_at: UtcDatetime
+    run_id: str
+    """The run that had last worked on it when this was planned: if that is another one later, the
+    version has been brought up to date by that run."""
+
+
 class PlannedItem(Model):
     """An item to work on, and why."""
 
@@ -56,9 +68,8 @@ class PlannedItem(Model):
     """Whether its key was never listed before and is its document's: it may be a renamed item."""
     renamed_from: str | None = None
     """Key under which the source listed the same bytes before; the document stays the same."""
-    stored: Annotated[int, Field(ge=1)] | None = None
-    """Number of the published version that is worked on again, from its stored bytes; None for what
-    a source lists."""
+    stored: StoredVersion | None = None
+    """None for what a source lists."""
 
 
 class Departed(Model):
@@ -107,6 +118,8 @@ class Refusal(Model):
     evidence: dict[str, str] = Field(default_factory=dict)
     fingerprint: str | None = None
     """State of the item that was refused; None if it should be tried again at the next run."""
+    stored: int | None = None
+    """Number of the stored version that was worked on again: what is published of it stays."""
 
 
 class FetchedItem(Model):
@@ -169,6 +182,8 @@ class FetchResult(Model):
 
     fetched: tuple[FetchedItem, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    refetched: int = 0
+    """Stored versions whose bytes the vault had lost, and that were fetched again."""
 
 
 class ExtractResult(Model):
@@ -245,6 +260,10 @@ class PublishResult(Model):
     """What became visible with a batch."""
 
     published: tuple[PublishedVersion, ...] = ()
+    points_redated: int = 0
+    """Points that took other dates, those of the documents' other versions included."""
+    points_deleted: int = 0
+    """Points that no version has any more."""
 
 
 class RetireResult(Model):

@@ -211,7 +211,8 @@ class VersionRow(Base):
     """The item as it was listed when the version was last worked on, so that it can be worked on
     again without its source."""
     pending: Mapped[dict[str, Any] | None] = mapped_column(JsonObject())
-    """New metadata of a published version, until it is published with it or refused."""
+    """New metadata of a published version by the run that found it, until that run publishes the
+    version with it or refuses it."""
     unsettled_at: Mapped[datetime | None]
     """Since when the index may say something else than this row and its intervals; NULL where it
     is known to say the same."""

@@ -7,6 +7,7 @@ index has to take it of (``unsettled_at``); whoever has brought the index up to 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -14,7 +15,7 @@ from sqlalchemy.orm import Session
 from ingest.catalog.documents import lock_document, set_key
 from ingest.catalog.intervals import record_intervals
 from ingest.catalog.items import close_entries, remove_renamed, set_indexed
-from ingest.catalog.models import IntervalRow, VersionRow
+from ingest.catalog.models import IntervalRow, ItemRow, RunRow, VersionRow
 from ingest.catalog.records import Correction, VersionDraft, VersionRecord, Withdrawal
 from ingest.catalog.transactions import Transactions, change, to_record
 from ingest.catalog.versions import get_version, take
@@ -73,9 +74,10 @@ class Publishing(Transactions):
                     "published. Retry its quarantine entry, or fetch the item again; it gets a new "
                     "number.",
                 )
-            if row.pending is not None:
-                take(row, VersionDraft.model_validate(row.pending))
-                row.pending = None
+            pending = dict(row.pending or {})
+            if (draft := pending.pop(run_id, None)) is not None:
+                take(row, VersionDraft.model_validate(draft))
+            row.pending = _of_runs_under_way(session, pending) or None
             row.state = "withdrawn" if row.withdrawn or row.withdrawal else "published"
             row.published_at = row.published_at or published_at
             row.payloads_uri, row.chunk_count = payloads_uri, chunk_count
@@ -99,6 +101,8 @@ class Publishing(Transactions):
                 close_entries(session, document.source_id, source_key)
             if renamed_from is not None:
                 remove_renamed(session, document.source_id, renamed_from, doc_id)
+            if fingerprint is None:
+                _made_by(session, row, document.source_id, pipeline_version)
             if document_key is not None:
                 set_key(session, document, document_key, published_at)
 
@@ -235,6 +239,26 @@ def _abandon_earlier(session: Session, row: VersionRow, at: datetime) -> None:
         VersionRow.state == "staged",
     )
     change(session, statement.values(state="abandoned", unsettled_at=at))
+
+
+def _of_runs_under_way(session: Session, pending: dict[str, Any]) -> dict[str, Any]:
+    """Return what of ``pending`` belongs to runs that may still publish it."""
+    over = select(RunRow.run_id).where(
+        RunRow.run_id.in_(list(pending)), RunRow.finished_at.is_not(None)
+    )
+    ended = set(session.scalars(over)) if pending else set()
+    return {run_id: draft for run_id, draft in pending.items() if run_id not in ended}
+
+
+def _made_by(session: Session, row: VersionRow, source_id: str, pipeline_version: str) -> None:
+    """Note which code made the points of the item's newest version, if this is the one."""
+    statement = update(ItemRow).where(
+        ItemRow.source_id == source_id,
+        ItemRow.source_key == row.source_key,
+        ItemRow.version == row.version,
+        ItemRow.state == "indexed",
+    )
+    change(session, statement.values(pipeline_version=pipeline_version))
 
 
 def _shown(session: Session, doc_id: str, version: int) -> VersionRow:

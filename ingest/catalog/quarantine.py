@@ -12,6 +12,7 @@ from ingest.catalog.items import forget_fingerprint, set_refused
 from ingest.catalog.models import QuarantineRow, VersionRow
 from ingest.catalog.records import QuarantineLevel, QuarantineRecord
 from ingest.catalog.transactions import Transactions, batches, change, to_record
+from ingest.catalog.versions import drop_pending
 from ingest.errors import ItemError
 from schemas.base import utc_now
 from schemas.run import QuarantineState, Refusal
@@ -42,12 +43,15 @@ class Quarantine(Transactions):
                     session, refusal, run_id=run_id, pipeline_version=pipeline_version, at=at
                 )
             if refusal.doc_id is not None:
-                of_item = update(VersionRow).where(
-                    VersionRow.doc_id == refusal.doc_id, VersionRow.source_key == refusal.source_key
-                )
-                staged = of_item.where(VersionRow.state == "staged")
-                change(session, staged.values(state="abandoned", unsettled_at=at))
-                change(session, of_item.values(pending=None))
+                which = [
+                    VersionRow.doc_id == refusal.doc_id,
+                    VersionRow.source_key == refusal.source_key,
+                ]
+                of_item = update(VersionRow).where(*which)
+                if refusal.stored is None:
+                    staged = of_item.where(VersionRow.state == "staged")
+                    change(session, staged.values(state="abandoned", unsettled_at=at))
+                drop_pending(session, which, run_id)
 
     def close_listing_problems(self, source_id: str, still: Collection[tuple[str, str]]) -> int:
         """Close the open entries of what could not be listed and now can.

@@ -42,6 +42,12 @@ class Runs(Transactions):
             # round_trip leaves out computed fields, which the model refuses when it is read back.
             row.ledger = ledger.model_dump(mode="json", round_trip=True)
 
+    def is_under_way(self, run_id: str) -> bool:
+        """Tell whether the run has begun and not ended; one that was killed never ends."""
+        query = select(RunRow).where(RunRow.run_id == run_id, RunRow.finished_at.is_(None))
+        with self._reading() as session:
+            return session.scalar(query) is not None
+
     def last_run(self) -> Ledger | None:
         """Return the ledger of the run that started last of those that have one."""
         query = (

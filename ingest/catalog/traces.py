@@ -74,10 +74,10 @@ class Traces(Transactions):
             pending = select(VersionRow.doc_id, VersionRow.pending)
             found |= {
                 doc_id
-                for doc_id, metadata in session.execute(
+                for doc_id, drafts in session.execute(
                     pending.where(VersionRow.pending.is_not(None))
                 )
-                if metadata and metadata.get("client_id") == client_id
+                if any(draft.get("client_id") == client_id for draft in (drafts or {}).values())
             }
             return found
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from ingest.catalog.documents import lock_document
 from ingest.catalog.intervals import held_intervals
 from ingest.catalog.models import VersionRow
 from ingest.catalog.records import Correction, VersionDraft, VersionRecord
-from ingest.catalog.transactions import Transactions, change, to_record
+from ingest.catalog.transactions import Transactions, to_record
 from ingest.errors import FatalError
 from schemas.version import HeldInterval
 
@@ -72,21 +72,28 @@ class Versions(Transactions):
                 take(row, _revised(row, draft))
             else:
                 revised = _revised(row, draft)
-                row.pending = revised.model_dump(mode="json")
-                shown = dict(_corrected(row, revised))
-                record = to_record(VersionRecord, row).model_copy(update=shown)
-                until = max(record.effective_until, record.effective_from)
-                return record.model_copy(update={"effective_until": until})
+                row.pending = {
+                    **(row.pending or {}),
+                    draft.run_id: revised.model_dump(mode="json"),
+                }
+                return _with(row, revised)
             session.flush()
             return to_record(VersionRecord, row)
 
-    def drop_pending(self, doc_id: str) -> None:
-        """Give up new metadata of the document's published versions that was refused."""
-        statement = update(VersionRow).where(
-            VersionRow.doc_id == doc_id, VersionRow.pending.is_not(None)
-        )
+    def preview_version(self, doc_id: str, version: int, draft: VersionDraft) -> VersionRecord:
+        """Return what `reserve_version` would for a stored version; nothing is changed.
+
+        Raises:
+            FatalError: ``catalog_version_unknown``.
+        """
+        with self._reading() as session:
+            row = get_version(session, doc_id, version)
+            return _with(row, _revised(row, draft))
+
+    def drop_pending(self, doc_id: str, run_id: str) -> None:
+        """Give up a run's new metadata of the document's published versions: it was refused."""
         with self._writing() as session:
-            change(session, statement.values(pending=None))
+            drop_pending(session, [VersionRow.doc_id == doc_id], run_id)
 
     def versions(self, doc_id: str) -> list[VersionRecord]:
         """Return all versions of the document, abandoned ones too, by number."""
@@ -125,6 +132,14 @@ def get_version(session: Session, doc_id: str, version: int) -> VersionRow:
     return row
 
 
+def drop_pending(session: Session, which: list[ColumnElement[bool]], run_id: str) -> None:
+    """Give up a run's new metadata of versions."""
+    query = select(VersionRow).where(*which, VersionRow.pending.is_not(None))
+    for row in session.scalars(query.with_for_update()):
+        others = {run: draft for run, draft in (row.pending or {}).items() if run != run_id}
+        row.pending = others or None
+
+
 def take(row: VersionRow, draft: VersionDraft) -> None:
     """Give the row the draft's metadata; a date that a person set stays."""
     if row.correction is not None:
@@ -158,6 +173,13 @@ def _find_same(
     if published is not None and published.doc_sha256 == draft.doc_sha256:
         return published
     return None
+
+
+def _with(row: VersionRow, draft: VersionDraft) -> VersionRecord:
+    """Return the row as a record with a draft's metadata."""
+    record = to_record(VersionRecord, row).model_copy(update=dict(_corrected(row, draft)))
+    until = max(record.effective_until, record.effective_from)
+    return record.model_copy(update={"effective_until": until})
 
 
 def _revised(row: VersionRow, draft: VersionDraft) -> VersionDraft:

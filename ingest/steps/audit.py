@@ -10,6 +10,7 @@ from ingest.errors import FatalError, ItemError
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
 from ingest.steps.refusals import refuse
+from ingest.steps.stored import is_overtaken
 from schemas.document import Extraction
 from schemas.run import AuditResult, BatchRef, ChunkedVersion, IndexResult, Refusal
 
@@ -37,6 +38,8 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 points = _points(qdrant, version, {payload.chunk_id for payload in expected})
                 extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
                 findings = audit_version(points, expected, extraction, pipeline.vault)
+                if findings and _is_in_other_hands(pipeline, version, points):
+                    findings = []
                 if findings:
                     refused.append(_withdraw(pipeline, qdrant, version, points, findings))
                     points_withdrawn += version.chunks
@@ -52,6 +55,20 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         points_withdrawn=points_withdrawn,
     )
     return pipeline.finish(ref, "audit", result, proved=points_proved, refused=len(refused))
+
+
+def _is_in_other_hands(
+    pipeline: Pipeline, version: ChunkedVersion, points: Mapping[str, Mapping[str, Any]]
+) -> bool:
+    """Tell whether another run works on the same version, or has done so since it was planned.
+
+    Its points may say what that run wants them to say. Publishing looks at them once more, with the
+    document locked, and what is published last is whole.
+    """
+    if is_overtaken(pipeline, version.extracted):
+        return True
+    writers = {str(point.get("run_id")) for point in points.values()} - {pipeline.run_id}
+    return any(pipeline.catalog.is_under_way(run_id) for run_id in writers)
 
 
 def _points(

@@ -40,6 +40,20 @@ def chunk(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
 
 
 def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
+    records = chunk_records(pipeline, extracted)
+    path = (
+        f"chunks/{extracted.fetched.planned.doc_id}/{extracted.version}-{pipeline.run_id}.jsonl.zst"
+    )
+    pipeline.artifacts.write_lines(path, records)
+    return ChunkedVersion(extracted=extracted, payloads_uri=path, chunks=len(records))
+
+
+def chunk_records(pipeline: Pipeline, extracted: ExtractedVersion) -> list[ChunkRecord]:
+    """Return the chunks of a version with their payloads.
+
+    Raises:
+        ItemError: ``no_text``, or ``payload_invalid`` where its metadata cannot be loaded.
+    """
     item = extracted.fetched.planned.item
     source = pipeline.configuration.source(item.source_id)
     licence = licence_of(pipeline.configuration.licences, item)
@@ -56,7 +70,7 @@ def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
     shown = has_address and extraction.media_type in SHOWN_BY_BROWSERS
     page = PageText(extraction) if shown else None
     try:
-        records = [
+        return [
             ChunkRecord(
                 payload=build_payload(
                     chunk,
@@ -83,8 +97,3 @@ def _chunk(pipeline: Pipeline, extracted: ExtractedVersion) -> ChunkedVersion:
             f"{item.source_key}: its metadata cannot be loaded: {reasons}. Correct the source's "
             "manifest or configuration, then retry the item.",
         ) from error
-    path = (
-        f"chunks/{extracted.fetched.planned.doc_id}/{extracted.version}-{pipeline.run_id}.jsonl.zst"
-    )
-    pipeline.artifacts.write_lines(path, records)
-    return ChunkedVersion(extracted=extracted, payloads_uri=path, chunks=len(records))

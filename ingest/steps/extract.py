@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from ingest.catalog.records import VersionDraft
+from ingest.catalog.records import VersionDraft, VersionRecord
 from ingest.errors import ItemError
 from ingest.licensing import valid_until
 from ingest.pipeline import Pipeline
@@ -31,13 +31,18 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         FatalError: the vault lost the bytes, or the disk is full.
     """
     level = list(pipeline.stage_result(ref, "fetch", FetchResult).fetched)
-    trees = MemberTrees(pipeline, [item.planned for item in level])
+    # What is inside a document is read with what its source lists now, not with former versions.
+    listed = [item.planned for item in level if item.planned.stored is None]
+    trees = MemberTrees(pipeline, listed)
     reader = Reader(pipeline, ref)
     done: list[tuple[FetchedItem, Reading | ItemError]] = []
     while level:
         inside: list[FetchedItem] = []
         for item, reading in zip(level, reader.read(level), strict=True):
             outcome = reading
+            if item.planned.stored is not None:
+                done.append((item, outcome))
+                continue
             if isinstance(reading, Reading):
                 try:
                     inside += trees.open(item, reading.attachments, reading.member_problems)
@@ -71,6 +76,8 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             settle_members(pipeline, item.planned)
         elif outcome.has_text:
             extracted.append(_register(pipeline, item, outcome))
+        elif item.planned.stored is not None:
+            refused.append(refuse(pipeline, item.planned, "extract", _text_lost(item)))
         elif (missing := _missing_text(item, outcome, trees.of(item.planned))) is not None:
             refused.append(refuse(pipeline, item.planned, "extract", missing))
         else:
@@ -112,19 +119,41 @@ def _missing_text(item: FetchedItem, reading: Reading, tree: MemberTree) -> Item
     return None
 
 
+def _text_lost(item: FetchedItem) -> ItemError:
+    return ItemError(
+        "text_lost",
+        f"{item.planned.item.source_key}: a published version had a text, and reading its bytes "
+        "again gives none. What is published of it stays. Look at how its source is read now.",
+    )
+
+
 def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> ExtractedVersion:
     """Give the version its number in the catalogue."""
     planned = fetched.planned
     item = planned.item
-    path = extraction_path(pipeline, fetched)
-    title = item.title or reading.title or PurePosixPath(item.source_key).stem
-    pipeline.catalog.register_document(planned.doc_id, item.source_id, item.document_key, title)
-    draft = VersionDraft(
+    draft = draft_version(pipeline, fetched, reading)
+    if planned.stored is None:
+        pipeline.catalog.register_document(
+            planned.doc_id, item.source_id, item.document_key, draft.title
+        )
+    record = pipeline.catalog.reserve_version(
+        planned.doc_id,
+        draft,
+        renamed_from=planned.renamed_from,
+        stored=None if planned.stored is None else planned.stored.version,
+    )
+    return extracted_version(fetched, record, reading)
+
+
+def draft_version(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> VersionDraft:
+    """Return what is known of a version once its bytes have been read."""
+    item = fetched.planned.item
+    return VersionDraft(
         doc_sha256=fetched.doc_sha256,
         source_key=item.source_key,
         text_sha256=reading.text_sha256,
         version_label=item.version_label,
-        title=title,
+        title=item.title or reading.title or PurePosixPath(item.source_key).stem,
         source_uri=item.uri,
         media_type=reading.media_type,
         licence_id=item.licence_id,
@@ -134,21 +163,25 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
         effective_from=item.effective_from or fetched.received_at,
         effective_basis="receipt" if item.effective_from is None else "source",
         received_at=fetched.received_at,
-        extraction_uri=path,
+        extraction_uri=extraction_path(pipeline, fetched),
         run_id=pipeline.run_id,
-        item=item.model_dump(mode="json"),
+        # With the type that its server declared, so that it is read in the same way again.
+        item=item.model_copy(update={"media_type": fetched.media_type}).model_dump(mode="json"),
     )
-    record = pipeline.catalog.reserve_version(
-        planned.doc_id, draft, renamed_from=planned.renamed_from, stored=planned.stored
-    )
+
+
+def extracted_version(
+    fetched: FetchedItem, record: VersionRecord, reading: Reading
+) -> ExtractedVersion:
+    """Return a version that the catalogue knows, for the next steps."""
     return ExtractedVersion(
         fetched=fetched,
         version=record.version,
-        extraction_uri=path,
+        extraction_uri=record.extraction_uri,
         text_sha256=reading.text_sha256,
-        title=title,
+        title=record.title,
         effective_from=record.effective_from,
         effective_basis=record.effective_basis,
         effective_evidence=record.effective_evidence,
-        warnings=(*item.warnings, *reading.warnings),
+        warnings=(*fetched.planned.item.warnings, *reading.warnings),
     )

@@ -9,6 +9,7 @@ from ingest.pipeline import Pipeline
 from ingest.sources.base import Fetched
 from ingest.steps.refusals import refuse, settle_members
 from ingest.steps.renames import take_renames
+from ingest.steps.stored import fetch_stored, has_bytes
 from schemas.base import utc_now
 from schemas.run import BatchRef, FetchedItem, FetchResult, PlannedItem, Refusal
 
@@ -29,9 +30,16 @@ def fetch(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     fetched: list[FetchedItem] = []
     refused: list[Refusal] = []
     unanswered: list[RetriableError] = []
+    refetched = 0
     for number, planned in enumerate(batch.items, start=1):
         try:
-            fetched.append(_fetch(pipeline, planned))
+            if planned.stored is None:
+                fetched.append(_fetch(pipeline, planned))
+            else:
+                lost = not has_bytes(pipeline, planned.stored.doc_sha256)
+                again = _with_retries(pipeline, planned) if lost else None
+                fetched.append(fetch_stored(pipeline, planned, planned.stored, again))
+                refetched += lost
         except ItemError as error:
             refused.append(refuse(pipeline, planned, "fetch", error))
             settle_members(pipeline, planned)
@@ -41,7 +49,9 @@ def fetch(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         pipeline.advance(ref, "fetch", number, len(batch.items), planned.item.source_key)
     if unanswered and len(unanswered) == len(batch.items):
         raise unanswered[0]
-    result = FetchResult(fetched=tuple(take_renames(batch, fetched)), refused=tuple(refused))
+    result = FetchResult(
+        fetched=tuple(take_renames(batch, fetched)), refused=tuple(refused), refetched=refetched
+    )
     return pipeline.finish(ref, "fetch", result, fetched=len(fetched), refused=len(refused))
 
 

@@ -10,6 +10,7 @@ from more_itertools import chunked
 
 from ingest.index import VectorIndex, replace_payload
 from ingest.pipeline import Pipeline
+from ingest.steps.stored import is_overtaken
 from schemas.payload import MUTABLE_FIELDS, TIME_FIELDS, Payload
 from schemas.run import BatchRef, ChunkedVersion, GateStep, IndexResult
 
@@ -33,7 +34,8 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         with pipeline.index() as qdrant:
             qdrant.ensure()
             missing: list[Payload] = []
-            for version in gate.passed:
+            ours = [one for one in gate.passed if not is_overtaken(pipeline, one.extracted)]
+            for version in ours:
                 wanted = pipeline.payloads(version)
                 existing = qdrant.existing([payload.chunk_id for payload in wanted])
                 missing += [one for one in wanted if one.chunk_id not in existing]
@@ -42,7 +44,7 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             for number, version in enumerate(gate.passed, start=1):
                 planned = version.extracted.fetched.planned
                 with pipeline.catalog.document_lock(planned.doc_id):
-                    loaded = _load(pipeline, qdrant, version, vectors)
+                    loaded = load(pipeline, qdrant, version, vectors)
                 new += loaded.new
                 reused += version.chunks - loaded.new
                 patched += loaded.patched
@@ -58,18 +60,32 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     return pipeline.finish(ref, "index", result, new=new, reused=reused)
 
 
-class _Loaded(NamedTuple):
-    new: int
-    patched: int
+class Loaded(NamedTuple):
+    """How many points of a version were missing, and how many had to take other metadata."""
+
+    new: int = 0
+    patched: int = 0
 
 
-def _load(
+def load(
     pipeline: Pipeline,
     qdrant: VectorIndex,
     version: ChunkedVersion,
     vectors: Mapping[str, np.ndarray],
-) -> _Loaded:
-    """Write the points of a version that are missing, and what others of it should say."""
+) -> Loaded:
+    """Write the points of a version that are missing, and what others of it should say.
+
+    Its document has to be locked. Does nothing for a stored version that another run has brought up
+    to date meanwhile.
+
+    Args:
+        pipeline: the run.
+        qdrant: the index.
+        version: what to load.
+        vectors: of the texts that were missing, by hash; others are looked up, or embedded.
+    """
+    if is_overtaken(pipeline, version.extracted):
+        return Loaded()
     wanted = pipeline.payloads(version)
     existing = qdrant.existing([payload.chunk_id for payload in wanted])
     missing = [payload for payload in wanted if payload.chunk_id not in existing]
@@ -86,7 +102,7 @@ def _load(
     ]
     for some in chunked(patches, pipeline.settings.qdrant.upsert_batch):
         qdrant.change(*some)
-    return _Loaded(len(missing), len(patches))
+    return Loaded(len(missing), len(patches))
 
 
 def _patched(wanted: dict[str, Any], point: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from ingest.pipeline import Pipeline
-from ingest.settling import settle_all, wait_until
+from ingest.settling import Settled, settle_all, wait_until
+from ingest.steps.index import load
+from ingest.steps.stored import is_overtaken
 from ingest.version import PIPELINE_VERSION
 from schemas.base import utc_now
 from schemas.run import (
@@ -30,13 +32,18 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     _note_opened(pipeline, ref)
     proved = pipeline.stage_result(ref, "audit", AuditResult).proved
     published: list[PublishedVersion] = []
+    settled = Settled()
     if proved:
         with pipeline.index() as qdrant:
             at = utc_now()
             for number, version in enumerate(proved, start=1):
                 planned = version.extracted.fetched.planned
-                at = utc_now() + qdrant.notice
-                _publish(pipeline, version, at)
+                with pipeline.catalog.document_lock(planned.doc_id):
+                    # Once more, for another run may have changed them since they were audited.
+                    load(pipeline, qdrant, version, {})
+                    at = utc_now() + qdrant.notice
+                    if not is_overtaken(pipeline, version.extracted):
+                        _publish(pipeline, version, at)
                 published.append(
                     PublishedVersion(
                         doc_id=planned.doc_id,
@@ -45,9 +52,14 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                     )
                 )
                 pipeline.advance(ref, "publish", number, len(proved), planned.item.source_key)
-            settle_all(pipeline, qdrant, (version.doc_id for version in published))
+            doc_ids = (version.doc_id for version in published)
+            settled = settle_all(pipeline, qdrant, doc_ids)
         wait_until(at)
-    result = PublishResult(published=tuple(published))
+    result = PublishResult(
+        published=tuple(published),
+        points_redated=settled.redated,
+        points_deleted=settled.deleted,
+    )
     return pipeline.finish(ref, "publish", result, published=len(published))
 
 
@@ -61,9 +73,9 @@ def _publish(pipeline: Pipeline, version: ChunkedVersion, at: datetime) -> None:
         chunk_count=version.chunks,
         run_id=pipeline.run_id,
         source_key=planned.item.source_key,
-        fingerprint=planned.item.fingerprint,
+        fingerprint=planned.item.fingerprint if planned.stored is None else None,
         pipeline_version=PIPELINE_VERSION,
-        document_key=planned.item.document_key,
+        document_key=planned.item.document_key if planned.stored is None else None,
         renamed_from=planned.renamed_from,
     )
 

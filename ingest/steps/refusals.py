@@ -22,9 +22,11 @@ def refuse(
     """Put ``planned`` into quarantine with the error as its reason.
 
     With ``again`` the item's state is not remembered, so that the next run tries it anew; without,
-    it waits until it changes or someone retries it.
+    it waits until it changes or someone retries it. Of a stored version that is worked on again
+    nothing is remembered but the reason: what is published of it stays.
     """
     item = planned.item
+    again = again or planned.stored is not None
     refusal = Refusal(
         source_id=item.source_id,
         source_key=item.source_key,
@@ -34,6 +36,7 @@ def refuse(
         message=error.message,
         evidence=dict(evidence or {}),
         fingerprint=None if again else item.fingerprint,
+        stored=None if planned.stored is None else planned.stored.version,
     )
     pipeline.catalog.record_refused(
         refusal,
@@ -51,7 +54,7 @@ def _document_refused(pipeline: Pipeline, planned: PlannedItem) -> str:
     """
     if planned.renamed_from is None:
         return planned.doc_id
-    pipeline.catalog.drop_pending(planned.doc_id)
+    pipeline.catalog.drop_pending(planned.doc_id, pipeline.run_id)
     key = planned.item.document_key
     return pipeline.catalog.place(planned.item.source_id, [key])[key].doc_id
 
@@ -61,6 +64,8 @@ def settle_members(pipeline: Pipeline, planned: PlannedItem) -> None:
 
     If they were waiting to be tried again, they would make every run read it again otherwise.
     """
+    if planned.stored is not None:
+        return  # only what a source lists is read for what is inside it
     item = planned.item
     container = planned.container_key or item.source_key
     pipeline.catalog.settle_members(item.source_id, container, item.source_key)
