@@ -106,7 +106,7 @@ class Documents(Transactions):
                 VersionRow.published_at.is_not(None),
                 VersionRow.retired_at == OPEN_END,
             )
-            .values(retired_at=retired_at)
+            .values(retired_at=retired_at, unsettled_at=retired_at)
         )
         with self._writing() as session:
             retired = change(session, statement)
@@ -124,10 +124,11 @@ class Documents(Transactions):
         Returns:
             How many versions were restored; 0 if none was retired.
         """
+        at = utc_now()
         versions = (
             update(VersionRow)
             .where(VersionRow.doc_id == doc_id, VersionRow.retired_at != OPEN_END)
-            .values(retired_at=OPEN_END)
+            .values(retired_at=OPEN_END, unsettled_at=at)
         )
         refused = exists().where(
             QuarantineRow.source_id == ItemRow.source_id,
@@ -158,7 +159,7 @@ class Documents(Transactions):
             change(session, items)
             restored = change(session, versions)
             if restored:
-                record_intervals(session, doc_id, utc_now())
+                record_intervals(session, doc_id, at)
             return restored
 
 
