@@ -10,16 +10,25 @@ import logging
 import re
 import sys
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ingest.cli_common import Json, console, errors, print_json, reports_errors, settings_of
+from ingest.backfill.cli import backfill
+from ingest.cli_common import (
+    Json,
+    console,
+    errors,
+    parse_instant,
+    print_json,
+    reports_errors,
+    settings_of,
+)
 from ingest.erasure.cli import forget_app
 from ingest.errors import ItemError
 from ingest.licences_cli import licences_app
+from ingest.versions_cli import versions_app
 from schemas.licence import Use
 from schemas.run import QuarantineState
 
@@ -32,6 +41,8 @@ app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(config_app, name="config")
 app.add_typer(forget_app, name="forget")
 app.add_typer(licences_app, name="licences")
+app.add_typer(versions_app, name="versions")
+app.command("backfill")(backfill)
 
 File = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A document.")
@@ -101,6 +112,13 @@ def search(
     as_of: Annotated[
         str | None, typer.Option(help="What was in force then: a date or an RFC 3339 instant.")
     ] = None,
+    as_published: Annotated[
+        str | None, typer.Option(help="As readers were told on this date, whatever changed since.")
+    ] = None,
+    every_version: Annotated[
+        bool,
+        typer.Option("--all-versions", help="Superseded, future and withdrawn versions as well."),
+    ] = False,
     client: Annotated[
         str | None, typer.Option(help="See what is confidential to this client as well.")
     ] = None,
@@ -115,12 +133,17 @@ def search(
     from ingest import operations, views
 
     at = None if as_of is None else parse_instant(as_of)
+    on = None if as_published is None else parse_instant(as_published)
+    if every_version and (at is not None or on is not None):
+        raise typer.BadParameter("--all-versions goes with neither --as-of nor --as-published")
     if territory is not None and not re.fullmatch("[A-Z]{2}", territory):
         raise typer.BadParameter(f"{territory!r} is no country's two letters, such as NO")
     hits = operations.search(
         settings_of(context),
         query,
         at=at,
+        on=on,
+        every_version=every_version,
         client_id=client,
         limit=limit,
         use=use,
@@ -130,21 +153,6 @@ def search(
         print_json([asdict(hit) for hit in hits])
     else:
         views.print_hits(console, hits)
-
-
-def parse_instant(text: str) -> datetime:
-    """Read a date (midnight UTC) or an RFC 3339 instant; anything else is wrong usage."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"{text!r} is neither a date like 2026-03-31 nor an instant like 2026-03-31T12:00:00Z"
-        ) from error
-    if instant.tzinfo is None:
-        if len(text) > len("2026-03-31"):
-            raise typer.BadParameter(f"{text!r} has no offset from UTC; add one, such as Z")
-        instant = instant.replace(tzinfo=UTC)
-    return instant.astimezone(UTC)
 
 
 @app.command()

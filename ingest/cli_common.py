@@ -6,6 +6,7 @@ import functools
 import json
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Annotated, Any, ParamSpec
 
 import typer
@@ -50,3 +51,18 @@ def print_json(value: Any) -> None:
 def settings_of(context: typer.Context) -> Settings:
     """Return the settings for a command."""
     return load_settings(**context.obj)
+
+
+def parse_instant(text: str) -> datetime:
+    """Read a date (midnight UTC) or an RFC 3339 instant; anything else is wrong usage."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{text!r} is neither a date like 2026-03-31 nor an instant like 2026-03-31T12:00:00Z"
+        ) from error
+    if instant.tzinfo is None:
+        if len(text) > len("2026-03-31"):
+            raise typer.BadParameter(f"{text!r} has no offset from UTC; add one, such as Z")
+        instant = instant.replace(tzinfo=UTC)
+    return instant.astimezone(UTC)

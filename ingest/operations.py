@@ -153,18 +153,29 @@ def search(
     query: str,
     *,
     at: datetime | None,
+    on: datetime | None = None,
+    every_version: bool = False,
     client_id: str | None,
     limit: int,
     use: Use = "retrieval",
     territory: str | None = None,
 ) -> list[SearchHit]:
-    """Return the passages nearest to ``query`` that the default filter lets through."""
-    from attribution.filters import default_filter
+    """Return the passages nearest to ``query`` that the default filter lets through.
+
+    With ``every_version``, of versions that are not in force as well.
+    """
+    from qdrant_client import models
+
+    from attribution.filters import all_versions, default_filter, permitted
     from ingest.embedding import Embedder
 
     embedder = Embedder(settings.embedding_model)
     vector = embedder.embed([query])[0]
-    allowed = default_filter(at=at, client_id=client_id, use=use, territory=territory)
+    if every_version:
+        terms = permitted(client_id=client_id, use=use, territory=territory)
+        allowed = models.Filter(must=[all_versions(), terms])
+    else:
+        allowed = default_filter(at=at, on=on, client_id=client_id, use=use, territory=territory)
     with open_index(settings, embedder) as index:
         return index.search(vector, filter=allowed, limit=limit)
 

@@ -52,7 +52,7 @@ def plan_source(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
     from ingest.steps.plan import plan
 
     pipeline.catalog.start_run(pipeline.run_id, utc_now())
-    with _recorded(pipeline, "plan", source_id, None) as finished:
+    with recorded(pipeline, "plan", source_id, None) as finished:
         try:
             refs = plan(pipeline, source_id)
         except Exception as error:
@@ -69,7 +69,7 @@ def run_stage(pipeline: Pipeline, stage: Stage, ref: BatchRef) -> BatchRef:
     step: Callable[[Pipeline, BatchRef], BatchRef] = getattr(
         import_module(f"ingest.steps.{stage}"), stage
     )
-    with _recorded(pipeline, stage, ref.source_id, ref.batch_id) as finished:
+    with recorded(pipeline, stage, ref.source_id, ref.batch_id) as finished:
         result = step(pipeline, ref)
         detail = ", ".join(f"{count} {name}" for name, count in result.counts.items())
         finished(len(pipeline.batch(ref).items), detail)
@@ -81,7 +81,7 @@ def retire_source(pipeline: Pipeline, source_id: str) -> None:
     from ingest.steps.retire import retire
 
     if pipeline.artifacts.exists(pipeline.plan_path(source_id)):
-        with _recorded(pipeline, "retire", source_id, None) as finished:
+        with recorded(pipeline, "retire", source_id, None) as finished:
             result = retire(pipeline, source_id)
             finished(len(result.retired), f"{len(result.restored)} restored")
 
@@ -119,7 +119,7 @@ def sweep_licences(pipeline: Pipeline) -> None:
     """Retire or erase what no licence covers any more, and restore what one covers again."""
     from ingest.steps.sweep import sweep
 
-    with _recorded(pipeline, "sweep", "all", None) as finished:
+    with recorded(pipeline, "sweep", "all", None) as finished:
         swept = sweep(pipeline, utc_now()).sources.values()
         taken = sum(len(source.retired) + source.erased for source in swept)
         finished(taken, f"{sum(len(source.restored) for source in swept)} restored")
@@ -129,7 +129,7 @@ def erase_gone(pipeline: Pipeline) -> None:
     """Erase what left its source, where the source's policy says so."""
     from ingest.steps.erase import erase
 
-    with _recorded(pipeline, "erase", "all", None) as finished:
+    with recorded(pipeline, "erase", "all", None) as finished:
         result = erase(pipeline)
         finished(sum(result.documents.values()), f"{result.resumed} resumed")
 
@@ -138,7 +138,7 @@ def recheck_share(pipeline: Pipeline) -> None:
     """Read back tonight's share of what was published before."""
     from ingest.steps.recheck import recheck
 
-    with _recorded(pipeline, "recheck", "all", None) as finished:
+    with recorded(pipeline, "recheck", "all", None) as finished:
         result = recheck(pipeline, utc_now())
         finished(result.versions, f"{result.points} points, {len(result.findings)} not proved")
 
@@ -147,7 +147,7 @@ def finish_run(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     """Write the ledger and the report."""
     from ingest.steps.report import report
 
-    with _recorded(pipeline, "report", "all", None) as finished:
+    with recorded(pipeline, "report", "all", None) as finished:
         ledger = report(pipeline, source_ids)
         finished(len(source_ids), "balanced" if ledger.balanced else "not balanced")
     return ledger
@@ -165,31 +165,31 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
         pipeline.configuration.source(source_id)
     # A FatalError ends the work; the ledger then says what was left undone.
     with suppress(FatalError):
-        with _others_go_on():
-            _retrying(resume_erasures)(pipeline)
-            _retrying(resume_settling)(pipeline)
+        with others_go_on():
+            retrying(resume_erasures)(pipeline)
+            retrying(resume_settling)(pipeline)
         batches: list[BatchRef] = []
         for source_id in source_ids:
-            with _others_go_on():
-                batches += _retrying(plan_source)(pipeline, source_id)
+            with others_go_on():
+                batches += retrying(plan_source)(pipeline, source_id)
         for ref in batches:
-            with _others_go_on():
+            with others_go_on():
                 for stage in BATCH_STAGES:
-                    _retrying(run_stage)(pipeline, stage, ref)
+                    retrying(run_stage)(pipeline, stage, ref)
         for source_id in source_ids:
-            with _others_go_on():
-                _retrying(retire_source)(pipeline, source_id)
-        with _others_go_on():
-            _retrying(sweep_licences)(pipeline)
-        with _others_go_on():
-            _retrying(erase_gone)(pipeline)
-        with _others_go_on():
-            _retrying(recheck_share)(pipeline)
+            with others_go_on():
+                retrying(retire_source)(pipeline, source_id)
+        with others_go_on():
+            retrying(sweep_licences)(pipeline)
+        with others_go_on():
+            retrying(erase_gone)(pipeline)
+        with others_go_on():
+            retrying(recheck_share)(pipeline)
     return finish_run(pipeline, source_ids)
 
 
 @contextmanager
-def _others_go_on() -> Iterator[None]:
+def others_go_on() -> Iterator[None]:
     """Let an error end what is inside; it is recorded where it was raised."""
     try:
         yield
@@ -252,7 +252,7 @@ def changed_documents(pipeline: Pipeline) -> list[str]:
 
 
 @contextmanager
-def _recorded(
+def recorded(
     pipeline: Pipeline, stage: Stage, source_id: str, batch_id: str | None
 ) -> Iterator[Callable[[int, str], None]]:
     """Emit progress around a step, and keep the reason if it fails."""
@@ -286,7 +286,7 @@ def _recorded(
         raise
 
 
-def _retrying(function: Callable[P, R]) -> Callable[P, R]:
+def retrying(function: Callable[P, R]) -> Callable[P, R]:
     """Try again on RetriableError, as the orchestrator does."""
     return tenacity.retry(
         retry=tenacity.retry_if_exception_type(RetriableError),

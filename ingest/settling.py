@@ -29,6 +29,11 @@ from schemas.version import HeldInterval
 _INSTANT: TypeAdapter[datetime] = TypeAdapter(UtcDatetime)
 _POLL_SECONDS = 0.05
 
+DATE_FIELDS = frozenset(
+    {"effective_from", "effective_until", "effective_basis", "effective_evidence", "retired_at"}
+)
+"""Fields that say when a version is in force; the others of time say since when that is told."""
+
 _Points = Mapping[str, Mapping[str, Any]]
 
 
@@ -191,7 +196,7 @@ class _Turn:
         switch = self._switch
         shown = time_fields(record, history)
         closed = time_fields(record, revised(history, None, switch))
-        self._set({**closed, "effective_until": closed["effective_from"]}, seen)
+        self._set({**closed, "effective_until": closed["effective_from"]}, seen, close=True)
         told = [one.model_copy(update={"recorded_at": switch}) for one in history[-1:]]
         self._set(
             {
@@ -212,7 +217,7 @@ class _Turn:
         chunks = self._pipeline.artifacts.read_lines(record.payloads_uri, ChunkRecord)
         return {chunk.payload.chunk_id for chunk in chunks}
 
-    def _set(self, fields: dict[str, Any], points: Iterable[str]) -> None:
+    def _set(self, fields: dict[str, Any], points: Iterable[str], *, close: bool = False) -> None:
         other = [
             point
             for point in points
@@ -220,7 +225,15 @@ class _Turn:
         ]
         if other:
             self.operations.append(set_fields(fields, other))
-            self.done += Settled(redated=len(other))
+        # Neither points that nobody has seen yet nor those that go are counted.
+        self.done += Settled(
+            redated=sum(
+                self._points[point].get("published_at") is not None
+                and any(self._points[point].get(name) != fields[name] for name in DATE_FIELDS)
+                for point in other
+                if not close
+            )
+        )
 
     def _delete(self, points: Iterable[str]) -> None:
         if ids := list(points):

@@ -42,6 +42,16 @@ class BatchRef(Model):
     counts: dict[str, int] = Field(default_factory=dict)
 
 
+class StoredItem(Model):
+    """How a version's item was listed, kept with the version so that it can be worked on again."""
+
+    item: Item
+    container_key: str | None
+    depth: int
+    size: int
+    """Of its bytes."""
+
+
 class StoredVersion(Model):
     """A published version that is worked on again, from its stored bytes."""
 
@@ -202,6 +212,8 @@ class ExtractResult(Model):
     """Documents of the members that are gone."""
     restore: tuple[str, ...] = ()
     """Retired documents of members that are there again."""
+    reread: int = 0
+    """Documents that were read now, and not found read from before."""
     pages_recognised: int = 0
     """Pages of which all or a part went through OCR now; those of an earlier extraction don't
     count."""

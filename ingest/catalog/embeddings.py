@@ -43,6 +43,17 @@ class Embeddings(Transactions):
                     found[digest] = np.frombuffer(data, _STORED).astype(np.float32)
         return found
 
+    def embedded(self, model: str, text_sha256s: Iterable[str]) -> set[str]:
+        """Return which of these texts the model has a vector for."""
+        found: set[str] = set()
+        with self._reading() as session:
+            for batch in batches(dict.fromkeys(text_sha256s)):
+                query = select(EmbeddingRow.text_sha256).where(
+                    EmbeddingRow.model == model, EmbeddingRow.text_sha256.in_(batch)
+                )
+                found |= set(session.scalars(query))
+        return found
+
     def store_embeddings(self, model: str, vectors: Mapping[str, NDArray[np.floating]]) -> None:
         """Keep vectors by their text's SHA-256; a text that has one keeps it.
 

@@ -18,6 +18,7 @@ from schemas.run import (
     ExtractResult,
     FetchedItem,
     FetchResult,
+    StoredItem,
 )
 
 
@@ -91,6 +92,7 @@ def extract(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         members_gone=tuple(sorted(gone)),
         retire=tuple(sorted({known.doc_id for known in gone.values() if known.version})),
         restore=tuple(sorted({doc_id for tree in trees for doc_id in tree.restore})),
+        reread=reader.documents_read,
         pages_recognised=reader.pages_recognised,
     )
     counts = {"opened": len(opened), "members": result.members} if result.members else {}
@@ -165,8 +167,19 @@ def draft_version(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) ->
         received_at=fetched.received_at,
         extraction_uri=extraction_path(pipeline, fetched),
         run_id=pipeline.run_id,
-        # With the type that its server declared, so that it is read in the same way again.
-        item=item.model_copy(update={"media_type": fetched.media_type}).model_dump(mode="json"),
+        item=_stored(fetched).model_dump(mode="json"),
+    )
+
+
+def _stored(fetched: FetchedItem) -> StoredItem:
+    planned = fetched.planned
+    # With the type that its server declared, so that it is read in the same way again.
+    item = planned.item.model_copy(update={"media_type": fetched.media_type})
+    return StoredItem(
+        item=item,
+        container_key=planned.container_key,
+        depth=planned.depth,
+        size=fetched.size,
     )
 
 

@@ -38,7 +38,7 @@ def fetch(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             else:
                 lost = not has_bytes(pipeline, planned.stored.doc_sha256)
                 again = _with_retries(pipeline, planned) if lost else None
-                fetched.append(fetch_stored(pipeline, planned, planned.stored, again))
+                fetched.append(fetch_stored(pipeline, planned, again))
                 refetched += lost
         except ItemError as error:
             refused.append(refuse(pipeline, planned, "fetch", error))

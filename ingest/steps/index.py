@@ -95,23 +95,22 @@ def load(
     known = {**vectors, **more}
     qdrant.upsert((one.chunk_id, known[one.text_sha256], one) for one in missing)
     patches = [
-        replace_payload(payload, payload["chunk_id"])
+        replace_payload(_patched(payload, existing[one.chunk_id]), one.chunk_id)
         for one in wanted
-        if one.chunk_id in existing
-        and (payload := _patched(one.to_point(), existing[one.chunk_id])) is not None
+        if one.chunk_id in existing and differs(payload := one.to_point(), existing[one.chunk_id])
     ]
     for some in chunked(patches, pipeline.settings.qdrant.upsert_batch):
         qdrant.change(*some)
     return Loaded(len(missing), len(patches))
 
 
-def _patched(wanted: dict[str, Any], point: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the payload that a point should have and does not; None where it has.
+def differs(wanted: Mapping[str, Any], point: Mapping[str, Any]) -> bool:
+    """Tell whether a point says something else than it should, but for what may change on it."""
+    return any(point.get(name) != wanted[name] for name in wanted.keys() - MUTABLE_FIELDS)
 
-    What the catalogue decides on stays as it is.
-    """
-    if all(point.get(name) == wanted[name] for name in wanted.keys() - MUTABLE_FIELDS):
-        return None
+
+def _patched(wanted: dict[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload that a point should have; what the catalogue decides on stays as it is."""
     return {**wanted, **{name: point[name] for name in TIME_FIELDS & point.keys()}}
 
 

@@ -59,6 +59,7 @@ class Reader:
         self._readings: dict[str, Reading | ItemError] = {}
         self._names: dict[str, str] = {}
         """File name under which each reading was made."""
+        self.documents_read = 0
         self.pages_recognised = 0
         """Pages that went through OCR now."""
 
@@ -116,6 +117,7 @@ class Reader:
         for member in outcome.members:
             self._pipeline.vault.put(Path(member.path).read_bytes())
         self._pipeline.artifacts.write(outcome.key, extraction)
+        self.documents_read += 1
         self.pages_recognised += sum(bool(page.recognitions) for page in extraction.pages)
         return Reading.of(extraction)
 

@@ -5,24 +5,29 @@ from __future__ import annotations
 from ingest.errors import FatalError, ItemError
 from ingest.pipeline import Pipeline
 from ingest.sources.base import Fetched
-from schemas.run import ExtractedVersion, FetchedItem, PlannedItem, StoredVersion
+from schemas.base import sha256_bytes
+from schemas.run import ExtractedVersion, FetchedItem, PlannedItem
 
 
-def fetch_stored(
-    pipeline: Pipeline, planned: PlannedItem, stored: StoredVersion, fetched: Fetched | None
-) -> FetchedItem:
+def fetch_stored(pipeline: Pipeline, planned: PlannedItem, fetched: Fetched | None) -> FetchedItem:
     """Return a stored version's bytes as fetched: as they are in the vault, or newly ``fetched``.
 
     Raises:
         ItemError: ``version_bytes_lost`` where the source has other bytes by now.
+        ValueError: it is not a stored version.
     """
-    if fetched is not None and pipeline.vault.put(fetched.data) != stored.doc_sha256:
+    stored = planned.stored
+    if stored is None:
+        raise ValueError(f"{planned.item.source_key} is no stored version")
+    if fetched is not None and sha256_bytes(fetched.data) != stored.doc_sha256:
         raise ItemError(
             "version_bytes_lost",
             f"{planned.item.source_key}: the vault has lost the bytes of version {stored.version}, "
             "and its source has others by now. What is published of it stays, but can no longer be "
             "proved: restore the vault from a backup.",
         )
+    if fetched is not None:
+        pipeline.vault.put(fetched.data)
     return FetchedItem(
         planned=planned,
         doc_sha256=stored.doc_sha256,

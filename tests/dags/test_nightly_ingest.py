@@ -79,7 +79,8 @@ def test_the_dag_is_wired_as_documented(tmp_path: Path) -> None:
         assert "sweep" in dag.task_dict["retire"].downstream_task_ids
         assert "erase" in dag.task_dict["sweep"].downstream_task_ids
         assert "recheck" in dag.task_dict["erase"].downstream_task_ids
-        assert "report" in dag.task_dict["recheck"].downstream_task_ids
+        assert "announce" in dag.task_dict["recheck"].downstream_task_ids
+        assert "report" in dag.task_dict["announce"].downstream_task_ids
         pools = {name: task.pool for name, task in dag.task_dict.items()}
         assert pools["batch.extract"] == "extract"
         assert pools["batch.index"] == pools["batch.publish"] == pools["retire"] == "index"
@@ -95,7 +96,7 @@ def test_only_what_may_pass_by_itself_is_tried_again(tmp_path: Path) -> None:
     in_airflow(
         tmp_path,
         """
-        from dags.nightly_ingest import RETRIES
+        from dags.wiring import RETRIES
         from ingest import errors
         policy = RETRIES["retry_policy"]
         def action(kind):
@@ -154,14 +155,14 @@ def test_credentials_come_from_airflow_s_connections_else_from_the_environment(
     said = in_airflow(
         tmp_path,
         """
-        from dags.nightly_ingest import _credentials
+        from dags.wiring import credentials
         from ingest.errors import ConfigurationError
 
-        found = _credentials("drop")
+        found = credentials("drop")
         assert (found.login, found.password, found.extra) == ("ann", "Tor:7/x", {"host_key": "k"})
-        assert _credentials("other").login == "bob"
+        assert credentials("other").login == "bob"
         try:
-            _credentials("nobody's")
+            credentials("nobody's")
         except ConfigurationError as error:
             print(error.code)
         """,
