@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
@@ -131,7 +131,7 @@ def _settle(
         catalog.postpone(doc_id, at, now + qdrant.notice)
         return now, Settled()
     histories = catalog.interval_history(doc_id)
-    turn = _Turn(pipeline, now, max(at, now + qdrant.notice))
+    turn = _Turn(pipeline, now, max(at, now + qdrant.notice), qdrant.notice)
     for record in unsettled:
         turn.take(record, histories.get(record.version, ()), points[record.version])
     qdrant.change(*turn.operations)
@@ -148,9 +148,12 @@ def _is_told(points: Iterable[_Points], at: datetime) -> bool:
 class _Turn:
     """The operations that bring a document's versions nearer to what the catalogue says."""
 
-    def __init__(self, pipeline: Pipeline, now: datetime, switch: datetime) -> None:
+    def __init__(
+        self, pipeline: Pipeline, now: datetime, switch: datetime, notice: timedelta
+    ) -> None:
         self._pipeline = pipeline
         self._now = now
+        self._notice = notice
         self._points: _Points = {}
         self._switch = switch
         """From when on readers see other points of the same version."""
@@ -179,8 +182,9 @@ class _Turn:
             for state in stale.values()
             if state.get("published_at") is not None
         ]
-        if turning and max(turning) > self._now:
-            self._wait(max(turning))
+        # Readers who asked just before they turned still get what they asked for.
+        if turning and max(turning) + self._notice > self._now:
+            self._wait(max(turning) + self._notice)
             return
         self._set(fields, there)
         self._delete(stale)
@@ -209,7 +213,7 @@ class _Turn:
             },
             fresh,
         )
-        self._wait(switch)
+        self._wait(switch + self._notice)
 
     def _wanted(self, record: VersionRecord) -> set[str]:
         if record.payloads_uri is None:
