@@ -6,10 +6,11 @@
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
 # make bench-sources   measure listing CRM exports of growing size (two minutes)
+# make bench-versions  count the chunks that one changed clause makes new (two minutes)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test test-fuzz test-corpus lint bench-extract bench-nightly bench-sources lock clean
+.PHONY: setup run test test-fuzz test-corpus lint bench-extract bench-nightly bench-sources bench-versions lock clean
 
 VENV := .venv/bin
 
@@ -43,6 +44,9 @@ bench-nightly: setup
 
 bench-sources: setup
 	@$(VENV)/python -m benchmarks.sources $(ARGS)
+
+bench-versions: setup
+	@$(VENV)/python -m benchmarks.versions $(ARGS)
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \

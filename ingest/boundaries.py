@@ -6,6 +6,7 @@ All positions count code points of the whole text.
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 
 import regex  # type: ignore[import-untyped]  # its stubs are a package of their own
 from semantic_text_splitter import TextSplitter
@@ -32,6 +33,8 @@ _ABBREVIATION = re.compile(
 )
 _ENUMERATOR = 5
 """A "sentence" of at most this many characters is a number such as "2.1." or "(iv)."."""
+_READ = 64
+"""Characters that decide on the rank of a place: those behind it, and no others."""
 _CLAUSE = re.compile(r"""[;:]["'”’)\]]*+(?=\s)""")
 _NO_BREAK = "\u00a0\u2007\u202f"
 """White space that keeps the words at its sides together (Unicode Standard Annex #14, class GL)."""
@@ -127,3 +130,13 @@ def cut_inside(text: str, start: int, limit: int) -> int:
     # The splitter's Unicode version is not always that of ``cluster_at``.
     before = cluster_at(text, cut)[0]
     return before if before > start else cut
+
+
+def rank_at(text: str, position: int) -> bytes:
+    """Return a number drawn from what stands behind ``position``; cuts prefer the lowest.
+
+    The same text always has the same rank, wherever it is. White space counts only as such, since
+    the ends of lines move in a paragraph that is set anew.
+    """
+    words = text[position : position + _READ].split()
+    return blake2b(" ".join(words).encode(), digest_size=8).digest()

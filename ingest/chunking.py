@@ -22,15 +22,24 @@ from schemas.document import Extraction, Word
 
 _Source = Literal["digital", "ocr", "mixed"]
 
-CHUNKER_VERSION = "2"
+CHUNKER_VERSION = "3"
 """Part of every chunk's identity: raised when the same version would be cut in another way."""
+
+
+_SLACK = 0.6
+"""Share of a chunk by which it may end early, where that makes its end outlast a change. With more,
+chunks get smaller; with less, more of them change with their neighbours."""
 
 
 class Chunker:
     """Cuts versions into chunks of at most so many tokens and characters.
 
     No chunk crosses a section's end unless it would be too small, mixes two records of a table, or
-    ends inside a sentence if the budget allows; tables are cut between rows.
+    ends inside a sentence if the budget allows; tables are cut between rows. Where a chunk ends is
+    decided by the text around it alone, so that a change moves few cuts but its own.
+
+    Attributes:
+        budget: what a chunk may hold.
     """
 
     def __init__(self, counter: TokenCounter, settings: ChunkingSettings) -> None:
@@ -49,11 +58,12 @@ class Chunker:
                 f"{settings.overlap_tokens}. Set MUNIMENT_CHUNKING__OVERLAP_TOKENS to at most "
                 f"{max(tokens // 2, 0)}, or raise MUNIMENT_CHUNKING__MAX_TOKENS.",
             )
-        self._budget = Budget(
+        self.budget = Budget(
             tokens=tokens - settings.overlap_tokens,
             least=settings.min_tokens - counter.special,
             chars=settings.max_chars,
             overlap=settings.overlap_tokens,
+            slack=int((tokens - settings.overlap_tokens) * _SLACK),
         )
 
     def chunk(self, extraction: Extraction) -> list[Chunk]:
@@ -68,7 +78,7 @@ class Chunker:
         blocks = blocks_of(extraction)
         if not blocks:
             return []
-        packer = Packer(extraction.text, blocks, self._counter, self._budget)
+        packer = Packer(extraction.text, blocks, self._counter, self.budget)
         evidence = _Evidence(extraction, blocks)
         return [evidence.chunk(span, tokens) for span, tokens in packer.spans()]
 

@@ -3,19 +3,25 @@
 The tokens of the body are located once. Cuts are then chosen by position alone, so that the work is
 linear in the text, and the chunks are counted afresh afterwards: a tokenizer may see other tokens
 in a part than in the whole.
+
+A text whose hash is known is not embedded again, so a changed clause should move few cuts but its
+own. Filling each chunk to the brim would move all cuts behind it. Instead, of the places where a
+chunk may end, the text behind them says which is taken (content-defined chunking): two packings
+that begin differently soon take the same place, and are the same from there on.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 
 import numpy as np
 
 from ingest.blocks import Block
-from ingest.boundaries import cluster_at, cut_inside, sentence_ends
+from ingest.boundaries import cluster_at, cut_inside, rank_at, sentence_ends
 from ingest.errors import ItemError
 from ingest.tokens import TokenCounter
 
@@ -33,6 +39,8 @@ class Budget:
     chars: int
     overlap: int
     """Tokens that a chunk may repeat of the one before it; not part of ``tokens``."""
+    slack: int = 0
+    """Tokens by which a chunk may end early, so that cuts outlast a change; 0 fills each chunk."""
 
 
 @dataclass(slots=True)
@@ -63,6 +71,7 @@ class Packer:
         self._leads = _leads(blocks)
         # Sentences are looked for only in the blocks that must be cut.
         self._inner_ends = cache(self._find_inner_ends)
+        self._rank = cache(partial(rank_at, text))
 
     def spans(self) -> list[tuple[Span, int]]:
         """Return the span of each chunk and its tokens counted afresh, special ones included."""
@@ -89,17 +98,44 @@ class Packer:
         never joined.
         """
         groups: list[_Group] = []
-        for run in self._runs():
+        runs = self._runs()
+        goal = 0
+        for index, run in enumerate(runs):
             if groups and self._is_small(groups[-1]) and groups[-1].top != run.top:
                 _join_back(groups, same_top=True)
             last = groups[-1] if groups else None
-            if last and self._is_small(last) and _may_join(last, run):
+            if last and (self._is_small(last) or index <= goal) and _may_join(last, run):
                 _extend(last, run)
+                if index > goal and not self._is_small(last):
+                    goal = self._last_joined(runs, index, last)
             else:
                 groups.append(run)
         if groups and self._is_small(groups[-1]):
             _join_back(groups, same_top=False)
         return groups
+
+    def _last_joined(self, runs: list[_Group], index: int, group: _Group) -> int:
+        """Return the last section to join, where the one at ``index`` made a group large enough.
+
+        In a row of small sections a few more may join, up to the one behind which the text prefers
+        to begin anew, so that pairs are not all formed anew where one section comes or goes.
+        """
+        if not self._budget.slack or index + 1 == len(runs):
+            return index
+        places = [index]
+        tokens = group.tokens
+        for at in range(index + 1, len(runs) - 1):
+            tokens += runs[at].tokens
+            if (
+                not self._is_small(runs[at - 1])
+                or not self._is_small(runs[at])
+                or runs[at].top != group.top
+                or not _may_join(group, runs[at])
+                or tokens > min(2 * self._budget.least, self._budget.tokens)
+            ):
+                break
+            places.append(at)
+        return min(places, key=lambda at: self._rank(self._starts[runs[at + 1].first]))
 
     def _is_small(self, group: _Group) -> bool:
         return group.tokens < self._budget.least
@@ -147,12 +183,13 @@ class Packer:
                 cut = self._clean_cut(start, self._limit(start, early)) if early > 0 else None
                 if cut and self._is_better(start, cut):
                     limit = cut
+            limit = self._preferred_cut(start, stop, limit) or limit
         while True:
             if limit >= stop:
                 cut = stop
             else:
                 cut = self._clean_cut(start, limit) or cut_inside(self._text, start, limit)
-            cut = start + len(self._text[start:cut].rstrip())
+            cut = self._skip_blank_back(start, cut)
             if not exact:
                 return cut
             tokens = self._count([(start, cut)])[0] - self._counter.special
@@ -166,6 +203,45 @@ class Packer:
                 )
             share = (cut - start) * self._budget.tokens // tokens
             limit = start + max(1, min(share, cut - start - 1))
+
+    def _preferred_cut(self, start: int, stop: int, limit: int) -> int | None:
+        """Return the clean cut up to ``limit`` that the text behind it prefers; None without any.
+
+        The last one wins where the text is the same behind several. A group of two chunks at most
+        is not cut into three for it.
+        """
+        least = max(self._budget.tokens - self._budget.slack, self._budget.least)
+        left = self._tokens_between(start, stop) - self._budget.tokens
+        if left <= self._budget.tokens:
+            least = max(least, left)
+        return min(
+            self._clean_cuts(start, limit, least),
+            key=lambda cut: self._rank(self._skip_blank(cut)),
+            default=None,
+        )
+
+    def _clean_cuts(self, start: int, limit: int, least: int) -> Iterator[int]:
+        """Yield the last clean cut up to ``limit``, and those before it that are as good.
+
+        They leave a chunk of ``least`` tokens or more.
+        """
+        cut = self._clean_cut(start, limit)
+        last = cut
+        while cut is not None:
+            end = self._skip_blank_back(start, cut)
+            if cut != last and self._tokens_between(start, end) < least:
+                return
+            if cut == last or not self._breaks(end):
+                yield cut
+            cut = self._clean_cut(start, end - 1) if end - 1 > start else None
+
+    def _breaks(self, end: int) -> bool:
+        """True if a chunk's end breaks a block that fits, or parts a heading from its text."""
+        block = self._blocks[bisect_right(self._ends, end - 1)]
+        if block.start < end < block.end:
+            return self._fits(block)
+        after = bisect_right(self._ends, end)
+        return after < len(self._blocks) and self._leads[after] < end
 
     def _is_better(self, start: int, cut: int) -> bool:
         """True if an early cut leaves a chunk that is not small and breaks no block that fits."""
@@ -288,6 +364,9 @@ class Packer:
         while position < len(self._text) and self._text[position].isspace():
             position += 1
         return position
+
+    def _skip_blank_back(self, start: int, end: int) -> int:
+        return start + len(self._text[start:end].rstrip())
 
 
 def _leads(blocks: list[Block]) -> list[int]:

@@ -1,0 +1,1 @@
+"""What of a contract is embedded again when one of its clauses changes."""
