@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fsspec.utils import glob_translate  # type: ignore[import-untyped]  # fsspec ships no types
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
@@ -21,6 +22,7 @@ from schemas.licence import Licence
 from schemas.source import (
     Access,
     CsvSource,
+    EffectiveDateRule,
     FeedSource,
     FilesSource,
     JsonLinesSource,
@@ -174,6 +176,8 @@ def _explained(file: YamlFile, key: str, index: int, detail: ErrorDetails) -> Fa
         model = Access
     elif place[:-1] == ("fields",):
         model = PortalFields
+    elif place[:-1] == ("effective_date",):
+        model = EffectiveDateRule
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden" and model is not None:
         message = f"unknown key{_hint(str(place[-1]), model)}"
@@ -244,6 +248,7 @@ def _refuse(faults: list[Fault], files: list[Path]) -> None:
 
 def _broken_rules(source: Source) -> Iterator[tuple[Place, str]]:
     yield from _broken_access(source)
+    yield from _broken_dates(source.effective_date)
     if has_login(source.address):
         yield ("address",), "should not hold a login; name a connection"
     elif not isinstance(source, WebSourceBase) and has_secret_parameter(source.address):
@@ -275,6 +280,21 @@ def _broken_access(source: Source) -> Iterator[tuple[Place, str]]:
             f"names a client, but confidentiality is {access.confidentiality!r}; make it 'client', "
             "or take the client out",
         )
+
+
+def _broken_dates(rule: EffectiveDateRule) -> Iterator[tuple[Place, str]]:
+    for index, pattern in enumerate(rule.text):
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            yield ("effective_date", "text", index), f"is no regular expression: {error}"
+            continue
+        if "date" not in groups:
+            yield ("effective_date", "text", index), "has no group named date: (?P<date>…)"
+    try:
+        ZoneInfo(rule.time_zone)
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        yield ("effective_date", "time_zone"), "is no time zone, such as Europe/Oslo"
 
 
 def _broken_files(source: FilesSource) -> Iterator[tuple[Place, str]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from schemas.base import Model, Sha256, sha256_text
+from schemas.base import Model, Sha256, UtcDatetime, sha256_text
 
 TextSource = Literal["digital", "ocr"]
 PageTextSource = Literal["digital", "ocr", "mixed", "none"]
@@ -184,6 +184,14 @@ class ExtractionWarning(Model):
     page: int | None = None
 
 
+class FileDates(Model):
+    """What a file says of its own dates."""
+
+    created: UtcDatetime | None = None
+    modified: UtcDatetime | None = None
+    published: UtcDatetime | None = None
+
+
 class Extraction(Model):
     """What extraction makes of bytes: the canonical text and its evidence.
 
@@ -205,6 +213,7 @@ class Extraction(Model):
     member_problems: tuple[MemberProblem, ...] = ()
     title: str | None = None
     author: str | None = None
+    dates: FileDates = FileDates()
     language: str | None = None
     """ISO 639-1 code of the body's language; None where the text is too short to tell."""
 

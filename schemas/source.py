@@ -23,6 +23,27 @@ class Access(Model):
     """The client whose readers alone may see it; needed where confidentiality is "client"."""
 
 
+class EffectiveDateRule(Model):
+    """Where a version's effective date comes from if its source's listing does not give one."""
+
+    metadata: Literal["created", "modified", "published"] | None = None
+    """Date of the file itself that is trusted."""
+    text: tuple[str, ...] = ()
+    """Regular expressions with a group named date; the first that finds a date in the body counts,
+    in this order. Upper and lower case are the same."""
+    preset: Literal["contract"] | None = None
+    """Ready expressions that are tried after those of ``text``; contract: English contracts."""
+    day_first: bool | None = None
+    """How 03/04/2020 is read; where it is not given, a date that can be read both ways is not
+    taken."""
+    languages: tuple[str, ...] = ("en",)
+    """Of the names of months, ISO 639-1."""
+    time_zone: str = "UTC"
+    """In which the day begins (IANA name), such as Europe/Oslo."""
+    search_chars: Annotated[int, Field(ge=1)] = 20_000
+    """How far into the body is looked."""
+
+
 class SourceBase(Model):
     """What every source has, whatever its connector."""
 
@@ -46,6 +67,8 @@ class SourceBase(Model):
     """Name of the credentials: an Airflow connection, or the environment variable
     MUNIMENT_CONNECTION_<NAME>. They never stand in this file."""
     max_item_bytes: Annotated[int, Field(gt=0)] = 512 * 1024 * 1024
+    effective_date: EffectiveDateRule = EffectiveDateRule()
+    """Where the dates of versions come from that the listing does not give."""
 
 
 class FilesSource(SourceBase):
@@ -60,8 +83,8 @@ class FilesSource(SourceBase):
     here, they belong to the connection."""
     manifest: str | None = None
     """CSV inside the folder, one row a file. Columns: file (required), document, title,
-    version_label, effective_from, licence, confidentiality, client_id. The manifest itself is no
-    item, and a row whose file is missing is reported."""
+    version_label, effective_from, licence, confidentiality, client_id, withdrawn. The manifest
+    itself is no item, and a row whose file is missing is reported."""
     name_pattern: str | None = None
     """Regular expression on the file's path with named groups out of document, version_label,
     effective_from, title; used for what the manifest does not say."""
@@ -228,7 +251,9 @@ class Item(Model):
     title: str | None = None
     version_label: str | None = None
     effective_from: UtcDatetime | None = None
-    """None where the source does not say: then the date of receipt counts, and it is flagged."""
+    """None where the source does not say: then its rule for effective dates counts."""
+    withdrawn: bool = False
+    """Whether the source says that this version never held."""
     licence_id: str
     terms: Terms | None = None
     """The item's own terms, where it has any; they only narrow its licence."""

@@ -84,7 +84,8 @@ def _version(
         update = {"refetched": int(lost), **_at_most(pipeline, record), "reasons": tuple(reasons)}
         return blank.model_copy(update=update), record
     extraction = pipeline.artifacts.read(path, Extraction)
-    reading = Reading.of(extraction)
+    rule = pipeline.configuration.source(of.document.source_id).effective_date
+    reading = Reading.of(extraction, rule)
     after = pipeline.catalog.preview_version(
         record.doc_id, record.version, draft_version(pipeline, fetched, reading)
     )

@@ -18,7 +18,7 @@ from ingest.settings import ExtractionSettings
 from schemas.base import sha256_bytes
 from schemas.document import Attachment, Extraction, ExtractionWarning
 
-EXTRACTOR_VERSION = "2"
+EXTRACTOR_VERSION = "3"
 """Changes whenever the same bytes may give another extraction."""
 
 _READERS = {
@@ -138,6 +138,7 @@ def extract_with_members(
         member_problems=tuple(draft.member_problems),
         title=draft.title,
         author=draft.author,
+        dates=draft.dates,
         language=detect_language(draft.text[: draft.body_end]),
     )
     return extraction, draft.members

@@ -20,6 +20,7 @@ from schemas.document import (
     Element,
     ElementKind,
     ExtractionWarning,
+    FileDates,
     TableCell,
     TableRow,
 )
@@ -75,6 +76,7 @@ class Composer:
         self.warnings: list[ExtractionWarning] = []
         self.title: str | None = None
         self.author: str | None = None
+        self.dates = FileDates()
 
     def add(
         self, kind: ElementKind, text: str, level: int | None = None, **place: Unpack[Place]
@@ -226,6 +228,7 @@ class Composer:
             warnings=self.warnings,
             title=self.title,
             author=self.author,
+            dates=self.dates,
         )
 
     def _append(self, kind: ElementKind, text: str, level: int | None, place: Place) -> None:

@@ -70,6 +70,7 @@ class _Document:
         """Return the document as a draft."""
         composer = self._composer
         composer.title, composer.author = self._package.core_properties()
+        composer.dates = self._package.core_dates()
         self._blocks(self._body)
         self._flush_carried()
         self._notes()

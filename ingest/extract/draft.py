@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.errors import ItemError
 from ingest.settings import ExtractionSettings
-from schemas.document import Element, ExtractionWarning, MemberProblem, Page, Word
+from schemas.document import Element, ExtractionWarning, FileDates, MemberProblem, Page, Word
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Draft:
     warnings: list[ExtractionWarning] = field(default_factory=list)
     title: str | None = None
     author: str | None = None
+    dates: FileDates = field(default_factory=FileDates)
     members: list[Member] = field(default_factory=list)
     member_problems: list[MemberProblem] = field(default_factory=list)
 

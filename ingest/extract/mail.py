@@ -18,12 +18,13 @@ from PIL import Image
 from ingest.errors import ItemError
 from ingest.extract.composing import Composer, count_of
 from ingest.extract.draft import Draft, Member, SourceBytes
+from ingest.extract.file_dates import in_utc
 from ingest.extract.html import add_block, parse_html
 from ingest.extract.html_blocks import HtmlBlock, blocks_of_page
 from ingest.extract.media import PLAIN
 from ingest.extract.member_names import UniqueNames, attached_name
 from ingest.extract.plain import read_text
-from schemas.document import MemberProblem
+from schemas.document import FileDates, MemberProblem
 
 FieldName = Literal["From", "Sender", "To", "Cc", "Bcc", "Date", "Subject"]
 STUB_SHARE = 4
@@ -61,9 +62,11 @@ class Mail:
     def _check_date(self, value: str) -> None:
         """Say so if the date is not one, which may be taken for what it is not."""
         try:
-            parsedate_to_datetime(value)
+            sent = parsedate_to_datetime(value)
         except (ValueError, TypeError, IndexError, OverflowError):
             self.warn("date_unreadable", f"The date {value[:100]!r} is none as RFC 5322 has it.")
+        else:
+            self._composer.dates = FileDates(published=in_utc(sent))
 
     def add_text(self, text: str) -> None:
         """Add plain text to the body."""

@@ -23,6 +23,8 @@ from lxml import etree  # type: ignore[import-untyped]  # its stubs are a packag
 from ingest.errors import ItemError
 from ingest.extract.bombs import is_bomb
 from ingest.extract.draft import SourceBytes, damaged
+from ingest.extract.file_dates import iso_date
+from schemas.document import FileDates
 
 Node: TypeAlias = Any
 """An element of lxml, which has no types of its own."""
@@ -44,6 +46,7 @@ _STRICT = {
     b"http://purl.oclc.org/ooxml/officeDocument/relationships": RELATIONSHIPS.encode(),
 }
 """Namespaces of the strict conformance class (ECMA-376-1 annex A) as the transitional ones."""
+_TERMS = "{http://purl.org/dc/terms/}"
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
 _MAX_PARTS = 100_000
@@ -179,6 +182,15 @@ class Package:
         """Return the title and the author that the file names (ECMA-376-2 §8)."""
         root = self.tree("docProps/core.xml")
         return dublin_core(root)
+
+    def core_dates(self) -> FileDates:
+        """Return when the file says that it was created and last changed (ECMA-376-2 §8)."""
+        root = self.tree("docProps/core.xml")
+        found = {} if root is None else {node.tag: node.text for node in root.iter()}
+        return FileDates(
+            created=iso_date(found.get(_TERMS + "created")),
+            modified=iso_date(found.get(_TERMS + "modified")),
+        )
 
     def _find(self, name: str) -> str | None:
         # Names of parts are compared without regard to case (ECMA-376-2 §6.2.2).

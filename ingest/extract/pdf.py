@@ -15,6 +15,7 @@ from ingest.extract.blocks import PageContent
 from ingest.extract.decode import clean
 from ingest.extract.draft import Draft, SourceBytes, damaged, too_many_pages
 from ingest.extract.faults import raise_if_memory
+from ingest.extract.file_dates import pdf_date
 from ingest.extract.furniture import mark_furniture
 from ingest.extract.garbage import collector_paused
 from ingest.extract.notes import gathered, page_ranges
@@ -23,7 +24,7 @@ from ingest.extract.pdf_page import PageReader
 from ingest.extract.scans import Recogniser
 from ingest.extract.text_layer import PDF_ERRORS
 from ocr.mupdf import pymupdf
-from schemas.document import ExtractionWarning
+from schemas.document import ExtractionWarning, FileDates
 
 _MAX_MESSAGES = 5
 
@@ -54,6 +55,10 @@ def read_pdf(source: SourceBytes) -> Draft:
         metadata = document.metadata or {}
         draft.title = draft.title or _metadata_title(metadata)
         draft.author = _plain(metadata.get("author"))
+        draft.dates = FileDates(
+            created=pdf_date(metadata.get("creationDate")),
+            modified=pdf_date(metadata.get("modDate")),
+        )
         draft.members, draft.member_problems = pdf_members(document, source)
     return draft
 

@@ -64,6 +64,7 @@ class _Presentation:
     def draft(self) -> Draft:
         """Return the presentation as a draft."""
         self._composer.title, self._composer.author = self._package.core_properties()
+        self._composer.dates = self._package.core_dates()
         for number, part in enumerate(self._slides, start=1):
             root = self._package.tree(part)
             if root is None:

@@ -81,6 +81,7 @@ class _Workbook:
     def draft(self) -> Draft:
         """Return the workbook as a draft."""
         self._composer.title, self._composer.author = self._package.core_properties()
+        self._composer.dates = self._package.core_dates()
         for sheet in self._root.iterfind(f"{S}sheets/{S}sheet"):
             related = self._related.get(sheet.get(f"{{{RELATIONSHIPS}}}id") or "")
             known = related is not None and related.target in self._package

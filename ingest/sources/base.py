@@ -68,6 +68,7 @@ def fingerprint(state: str, item: Item, licence: Licence) -> str:
         item.title or "",
         item.version_label or "",
         item.effective_from.isoformat() if item.effective_from else "",
+        *(["withdrawn"] if item.withdrawn else []),
         item.media_type or "",
         licence.model_dump_json(),
         item.terms.model_dump_json() if item.terms else "",

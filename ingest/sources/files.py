@@ -259,6 +259,11 @@ class FilesConnector:
             effective_from = effective_date(date) if date else None
         except ValueError as error:
             raise UnlistableError("date_invalid", f"effective_from: {error}") from None
+        if (withdrawn := _YES_OR_NO.get(said.get("withdrawn", "no").lower())) is None:
+            raise UnlistableError(
+                "withdrawn_invalid",
+                f"withdrawn is {said['withdrawn']!r}; write yes or no in the manifest",
+            )
         confidentiality, client_id = resolve_access(
             source.access, said.get("confidentiality", ""), said.get("client_id", "")
         )
@@ -278,6 +283,7 @@ class FilesConnector:
             title=said.get("title"),
             version_label=said.get("version_label"),
             effective_from=effective_from,
+            withdrawn=withdrawn,
             licence_id=licence_id,
             terms=terms,
             warnings=warnings,
@@ -304,6 +310,9 @@ class FilesConnector:
         if match is None:
             return {}
         return {name: value.strip() for name, value in match.groupdict("").items() if value.strip()}
+
+
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 def _in_natural_order(key: str) -> tuple[tuple[str | int, ...], str]:

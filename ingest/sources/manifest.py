@@ -20,6 +20,7 @@ COLUMNS = (
     "licence",
     "confidentiality",
     "client_id",
+    "withdrawn",
 )
 
 

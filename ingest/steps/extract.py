@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from ingest.catalog.records import VersionDraft, VersionRecord
+from ingest.effective import FoundDate
 from ingest.errors import ItemError
 from ingest.licensing import valid_until
 from ingest.pipeline import Pipeline
@@ -150,6 +151,7 @@ def _register(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> Ext
 def draft_version(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) -> VersionDraft:
     """Return what is known of a version once its bytes have been read."""
     item = fetched.planned.item
+    said = FoundDate(item.effective_from, "source") if item.effective_from else reading.date
     return VersionDraft(
         doc_sha256=fetched.doc_sha256,
         source_key=item.source_key,
@@ -162,8 +164,10 @@ def draft_version(pipeline: Pipeline, fetched: FetchedItem, reading: Reading) ->
         licence_valid_until=valid_until(pipeline.configuration.licences, item),
         confidentiality=item.confidentiality,
         client_id=item.client_id,
-        effective_from=item.effective_from or fetched.received_at,
-        effective_basis="receipt" if item.effective_from is None else "source",
+        effective_from=said.effective_from or fetched.received_at,
+        effective_basis=said.basis,
+        effective_evidence=said.evidence,
+        withdrawn=item.withdrawn,
         received_at=fetched.received_at,
         extraction_uri=extraction_path(pipeline, fetched),
         run_id=pipeline.run_id,
@@ -187,6 +191,9 @@ def extracted_version(
     fetched: FetchedItem, record: VersionRecord, reading: Reading
 ) -> ExtractedVersion:
     """Return a version that the catalogue knows, for the next steps."""
+    item = fetched.planned.item
+    # What is wrong with dates in the text matters only where the text is asked for one.
+    dated = reading.date.warnings if item.effective_from is None else ()
     return ExtractedVersion(
         fetched=fetched,
         version=record.version,
@@ -196,5 +203,5 @@ def extracted_version(
         effective_from=record.effective_from,
         effective_basis=record.effective_basis,
         effective_evidence=record.effective_evidence,
-        warnings=(*fetched.planned.item.warnings, *reading.warnings),
+        warnings=(*item.warnings, *dated, *reading.warnings),
     )

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from ingest.effective import FoundDate, find_date
 from ingest.errors import ItemError
 from ingest.extract import EXTRACTOR_VERSION
 from ingest.extract.sandbox import ExtractJob, ExtractOutcome, extract_all
@@ -20,6 +21,7 @@ from schemas.base import sha256_text
 from schemas.document import Attachment, Extraction, ExtractionWarning, MemberProblem
 from schemas.identity import encode_parts
 from schemas.run import BatchRef, FetchedItem
+from schemas.source import EffectiveDateRule
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,13 @@ class Reading:
     text_sha256: str
     attachments: tuple[Attachment, ...]
     member_problems: tuple[MemberProblem, ...]
+    date: FoundDate
+    """What it says of when it begins."""
     warnings: tuple[ExtractionWarning, ...]
 
     @classmethod
-    def of(cls, extraction: Extraction) -> Self:
-        """Return what there is to know of ``extraction``."""
+    def of(cls, extraction: Extraction, rule: EffectiveDateRule) -> Self:
+        """Return what there is to know of ``extraction``, whose source has this rule for dates."""
         return cls(
             media_type=extraction.media_type,
             title=extraction.title,
@@ -46,6 +50,7 @@ class Reading:
             text_sha256=extraction.text_sha256,
             attachments=extraction.attachments,
             member_problems=extraction.member_problems,
+            date=find_date(rule, extraction),
             warnings=extraction.warnings,
         )
 
@@ -56,6 +61,7 @@ class Reader:
     def __init__(self, pipeline: Pipeline, ref: BatchRef) -> None:
         self._pipeline = pipeline
         self._ref = ref
+        self._rule = pipeline.configuration.source(ref.source_id).effective_date
         self._readings: dict[str, Reading | ItemError] = {}
         self._names: dict[str, str] = {}
         """File name under which each reading was made."""
@@ -75,7 +81,8 @@ class Reader:
             if path in self._readings or path in waiting:
                 continue
             if self._pipeline.artifacts.exists(path):
-                self._readings[path] = Reading.of(self._pipeline.artifacts.read(path, Extraction))
+                stored = self._pipeline.artifacts.read(path, Extraction)
+                self._readings[path] = Reading.of(stored, self._rule)
             else:
                 waiting[path] = item
         self._extract(waiting)
@@ -119,7 +126,7 @@ class Reader:
         self._pipeline.artifacts.write(outcome.key, extraction)
         self.documents_read += 1
         self.pages_recognised += sum(bool(page.recognitions) for page in extraction.pages)
-        return Reading.of(extraction)
+        return Reading.of(extraction, self._rule)
 
 
 def _settings(pipeline: Pipeline) -> ExtractionSettings:

@@ -1,0 +1,1 @@
+"""Comparing two versions of a document, clause by clause."""
