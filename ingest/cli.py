@@ -25,6 +25,7 @@ from ingest.cli_common import (
     reports_errors,
     settings_of,
 )
+from ingest.diff.cli import diff
 from ingest.erasure.cli import forget_app
 from ingest.errors import ItemError
 from ingest.licences_cli import licences_app
@@ -43,6 +44,7 @@ app.add_typer(forget_app, name="forget")
 app.add_typer(licences_app, name="licences")
 app.add_typer(versions_app, name="versions")
 app.command("backfill")(backfill)
+app.command("diff")(diff)
 
 File = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="A document.")

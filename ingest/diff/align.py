@@ -79,7 +79,7 @@ def _pairs(before: Sequence[Clause], after: Sequence[Clause]) -> dict[Match, boo
     def free() -> tuple[list[int], list[int]]:
         return _rest(pairs, 0, len(before)), _rest(pairs, 1, len(after))
 
-    for text_of in (_whole, _body):
+    for text_of in (_whole, _body, _heading):
         pairs |= dict.fromkeys(_elsewhere(before, after, free(), text_of), True)
     left_free, right_free = map(set, free())
     for left, right in _open(fixed, len(before), len(after)):
@@ -112,8 +112,11 @@ def _whole(clause: Clause) -> str:
 
 
 def _body(clause: Clause) -> str:
-    # "7. Notices" and "9. Notices" alone may well be different clauses.
     return clause.body if len(clause.words) >= _FAR_WORDS else ""
+
+
+def _heading(clause: Clause) -> str:
+    return clause.body if clause.kind in ("title", "heading") else ""
 
 
 def _elsewhere(
@@ -122,11 +125,19 @@ def _elsewhere(
     free: tuple[list[int], list[int]],
     text_of: Callable[[Clause], str],
 ) -> list[Match]:
-    """Return equal texts at different places, the first with the first."""
+    """Return equal texts at different places, the first with the first.
+
+    Headings have to be the only ones of their text: "General" may stand for anything.
+    """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for j in reversed(free[1]):
         places[text_of(after[j])].append(j)
     places.pop("", None)
+    if text_of is _heading:
+        once = Counter(text_of(before[i]) for i in free[0])
+        places = defaultdict(
+            list, {text: js for text, js in places.items() if len(js) == once[text] == 1}
+        )
     found = []
     for i in free[0]:
         where = places.get(text_of(before[i]))

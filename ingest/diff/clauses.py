@@ -34,6 +34,9 @@ _HEADED = regex.compile(
     |{_DECIMAL}|\d{{1,3}})[.:)]?+{_END}""",
     regex.VERBOSE,
 )
+_INNER_ITEM = regex.compile(
+    r"\n[ \t]+(?=(?i:[a-z]|[ivxlc]{1,7}|\d{1,3})[.)][ \t]|\([a-z\d]{1,4}\)[ \t])"
+)
 _MARKED_KINDS: frozenset[ElementKind] = frozenset({"title", "heading", "list_item"})
 """Kinds that extraction gives only to what is set apart, so that a number there is its own."""
 
@@ -83,7 +86,7 @@ def clauses_of(extraction: Extraction) -> list[Clause]:
     return [
         _clause(text, start, end, block)
         for block in blocks_of(extraction)
-        for start, end in _runs(text, block)
+        for start, end in _runs(extraction, block)
     ]
 
 
@@ -137,9 +140,17 @@ def _clause(text: str, start: int, end: int, block: Block) -> Clause:
     )
 
 
-def _runs(text: str, block: Block) -> Iterator[tuple[int, int]]:
-    """Cut a table where its rows start; what lies between two rows belongs to the one before it."""
-    starts = sorted({block.start, *(row.char_start for row in block.rows)})
+def _runs(extraction: Extraction, block: Block) -> Iterator[tuple[int, int]]:
+    """Cut a table where its rows start, and a list item of Markdown where items inside it do.
+
+    What lies between two rows belongs to the one before it.
+    """
+    text = extraction.text
+    cuts = {block.start, *(row.char_start for row in block.rows)}
+    if block.kind == "list_item" and extraction.media_type == "text/markdown":
+        inner = _INNER_ITEM.finditer(text, block.start, block.end)
+        cuts.update(found.end() for found in inner)
+    starts = sorted(cuts)
     for start, end in zip(starts, [*starts[1:], block.end], strict=True):
         run = text[start:end]
         left = start + len(run) - len(run.lstrip())

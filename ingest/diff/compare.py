@@ -171,8 +171,13 @@ def label_of(clause: Clause) -> str:
     heading = _short(clause.path[-1]) if clause.path else ""
     if clause.kind in ("title", "heading") or clause.number is None:
         return _named(heading) or clause.kind.replace("_", " ")
-    own = _sign(clause.number)
-    return f"{_named(heading)} › {own}" if heading else own
+    if not heading:
+        return _sign(clause.number)
+    above, rest = number_of(heading, "heading")
+    if above is not None and clause.number.startswith(f"{above}."):
+        # "7.2" under "7 Notices" says both.
+        return f"{_sign(clause.number)} {heading[rest:].strip()}".rstrip()
+    return f"{_named(heading)} › {_sign(clause.number)}"
 
 
 def _named(heading: str) -> str:

@@ -45,7 +45,7 @@ def marks_of(change: ClauseChange, side: str) -> list[Span]:
     clause: Span | None = getattr(change, side)
     if clause is None or change.status == "unchanged":
         return []
-    if change.words and not change.moved:
+    if change.words and change.status == "changed":
         runs = (getattr(word, side) for word in change.words if word.kind != "equal")
         return [run for run in runs if run is not None]
     return [clause]

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from ingest.diff.model import ClauseChange, ClauseSpan, ComparedVersion, Span, VersionDiff
+from ingest.diff.model import (
+    ClauseChange,
+    ClauseSpan,
+    ComparedVersion,
+    Span,
+    VersionDiff,
+    WordChange,
+)
 from schemas.base import OPEN_END
 
 _CONTEXT = 8
@@ -116,7 +123,7 @@ def _marked(change: ClauseChange) -> Text:
     line = Text()
     last = len(change.words) - 1
     for number, word in enumerate(change.words):
-        if number:
+        if number and _are_apart(change.words[number - 1], word):
             line.append(" ")
         if word.kind == "equal":
             line.append(_shortened(word.after, is_first=number == 0, is_last=number == last))
@@ -125,6 +132,13 @@ def _marked(change: ClauseChange) -> Text:
         else:
             line.append(f"{{+{_run(word.after)}+}}", style=_STYLES["insert"])
     return line
+
+
+def _are_apart(one: WordChange, other: WordChange) -> bool:
+    """Tell whether white space is between two runs, on a side that has both or has only one."""
+    sides = [(one.before, other.before), (one.after, other.after)]
+    touching = [left and right and left.char_end == right.char_start for left, right in sides]
+    return not any(touching)
 
 
 def _run(span: Span | None) -> str:
