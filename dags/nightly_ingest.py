@@ -92,6 +92,13 @@ def nightly_ingest() -> None:
         erase_gone(current_pipeline())
 
     @task(trigger_rule="all_done", execution_timeout=timedelta(hours=4), pool="index")
+    def discard() -> None:
+        """Take superseded versions out that the source's policy no longer keeps."""
+        from ingest.runner import discard_superseded
+
+        discard_superseded(current_pipeline())
+
+    @task(trigger_rule="all_done", execution_timeout=timedelta(hours=4), pool="index")
     def recheck() -> None:
         """Read back a share of what was published before, and prove it again."""
         from ingest.runner import recheck_share
@@ -115,7 +122,8 @@ def nightly_ingest() -> None:
     processed = batch.expand(ref=batches(planned))
     retired = retire.expand(source_id=source_ids)
     told = announce()
-    processed >> retired >> sweep() >> erase() >> recheck() >> told >> report(source_ids)
+    last = processed >> retired >> sweep() >> erase() >> discard() >> recheck()
+    last >> told >> report(source_ids)
 
 
 nightly_ingest()

@@ -30,6 +30,7 @@ from schemas.source import (
     PortalFields,
     PortalSource,
     RecordsSource,
+    Retention,
     Source,
     SqlSource,
     WebSourceBase,
@@ -178,6 +179,8 @@ def _explained(file: YamlFile, key: str, index: int, detail: ErrorDetails) -> Fa
         model = PortalFields
     elif place[:-1] == ("effective_date",):
         model = EffectiveDateRule
+    elif place[:-1] == ("retention",):
+        model = Retention
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden" and model is not None:
         message = f"unknown key{_hint(str(place[-1]), model)}"

@@ -14,6 +14,7 @@ from schemas.run import (
     BatchFailure,
     BatchRef,
     ChunkResult,
+    DiscardResult,
     EraseResult,
     ExtractResult,
     FetchResult,
@@ -90,6 +91,11 @@ def erase_path(run_id: str) -> str:
     return f"runs/{run_id}/erased.json"
 
 
+def discard_path(run_id: str) -> str:
+    """Return where it is kept which superseded versions the run discarded."""
+    return f"runs/{run_id}/discarded.json"
+
+
 def sweep_path(run_id: str) -> str:
     """Return where it is kept what the run's sweep of licences did."""
     return f"runs/{run_id}/swept.json"
@@ -143,6 +149,10 @@ def _line(pipeline: Pipeline, source_id: str, plan: SourcePlan | None) -> Ledger
     if pipeline.artifacts.exists(path):
         erased = pipeline.artifacts.read(path, EraseResult)
         counts["erased"] = counts.get("erased", 0) + erased.documents.get(source_id, 0)
+    path = discard_path(pipeline.run_id)
+    if pipeline.artifacts.exists(path):
+        discarded = pipeline.artifacts.read(path, DiscardResult).sources.get(source_id)
+        counts["discarded"] = discarded.versions if discarded is not None else 0
     return LedgerLine(
         source_id=source_id,
         **counts,

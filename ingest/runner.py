@@ -134,6 +134,16 @@ def erase_gone(pipeline: Pipeline) -> None:
         finished(sum(result.documents.values()), f"{result.resumed} resumed")
 
 
+def discard_superseded(pipeline: Pipeline) -> None:
+    """Take superseded versions out of the index that their source's policy no longer keeps."""
+    from ingest.steps.discard import discard
+
+    with recorded(pipeline, "discard", "all", None) as finished:
+        sources = discard(pipeline, utc_now()).sources.values()
+        points = sum(source.points for source in sources)
+        finished(sum(source.versions for source in sources), f"{points} points")
+
+
 def recheck_share(pipeline: Pipeline) -> None:
     """Read back tonight's share of what was published before."""
     from ingest.steps.recheck import recheck
@@ -183,6 +193,8 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
             retrying(sweep_licences)(pipeline)
         with others_go_on():
             retrying(erase_gone)(pipeline)
+        with others_go_on():
+            retrying(discard_superseded)(pipeline)
         with others_go_on():
             retrying(recheck_share)(pipeline)
     return finish_run(pipeline, source_ids)

@@ -24,6 +24,7 @@ Stage = Literal[
     "retire",
     "sweep",
     "erase",
+    "discard",
     "recheck",
     "report",
 ]
@@ -310,6 +311,19 @@ class EraseResult(Model):
     """Erasures of earlier that were taken to their end."""
 
 
+class DiscardedSource(Model):
+    """Superseded versions of one source that its policy no longer keeps."""
+
+    versions: int = 0
+    points: int = 0
+
+
+class DiscardResult(Model):
+    """What was taken out of the index because it was superseded for long enough, by source."""
+
+    sources: dict[str, DiscardedSource] = Field(default_factory=dict)
+
+
 class RecheckResult(Model):
     """What reading back a share of the published points found."""
 
@@ -366,6 +380,8 @@ class LedgerLine(Model):
     retired: int = 0
     erased: int = 0
     """Documents that were erased: no longer listed, or their licence has ended."""
+    discarded: int = 0
+    """Superseded versions that were taken out of the index, as the source's policy says."""
     chunks: int = 0
     chunks_quarantined: int = 0
     points_new: int = 0

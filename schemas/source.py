@@ -44,6 +44,15 @@ class EffectiveDateRule(Model):
     """How far into the body is looked."""
 
 
+class Retention(Model):
+    """How long superseded versions can be found. Each limit holds by itself."""
+
+    versions: Annotated[int, Field(ge=0)] | None = None
+    """How many superseded versions of a document stay, the latest; None for all of them."""
+    days: Annotated[float, Field(gt=0)] | None = None
+    """How long one stays after it was superseded; None for ever."""
+
+
 class SourceBase(Model):
     """What every source has, whatever its connector."""
 
@@ -67,6 +76,8 @@ class SourceBase(Model):
     """Name of the credentials: an Airflow connection, or the environment variable
     MUNIMENT_CONNECTION_<NAME>. They never stand in this file."""
     max_item_bytes: Annotated[int, Field(gt=0)] = 512 * 1024 * 1024
+    retention: Retention = Retention()
+    """How many superseded versions stay in the index, and for how long."""
     effective_date: EffectiveDateRule = EffectiveDateRule()
     """Where the dates of versions come from that the listing does not give."""
 

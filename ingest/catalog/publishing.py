@@ -44,8 +44,9 @@ class Publishing(Transactions):
     ) -> None:
         """Make the version the item's published one, with the intervals of the whole document.
 
-        A version that was published before keeps its first date of publication. Staged versions of
-        the item from before are abandoned. Doing it again changes nothing that readers see.
+        A version that was published before keeps its first date of publication, and one that was
+        discarded is there again. Staged versions of the item from before are abandoned. Doing it
+        again changes nothing that readers see.
 
         Args:
             doc_id: the document.
@@ -67,10 +68,10 @@ class Publishing(Transactions):
         with self._writing() as session:
             document = lock_document(session, doc_id)
             row = get_version(session, doc_id, version)
-            if row.state in ("abandoned", "discarded"):
+            if row.state == "abandoned":
                 raise FatalError(
                     "catalog_version_abandoned",
-                    f"Version {version} of document {doc_id} was {row.state}, so it cannot be "
+                    f"Version {version} of document {doc_id} was abandoned, so it cannot be "
                     "published. Retry its quarantine entry, or fetch the item again; it gets a new "
                     "number.",
                 )

@@ -167,9 +167,8 @@ def _find_same(
     )
     if staged is not None:
         return staged
-    # One that was withdrawn is still what the item is; one that was discarded has to be loaded
-    # again, which is a new version.
-    published = session.scalar(of_item.where(VersionRow.state.in_(["published", "withdrawn"])))
+    # What was withdrawn or discarded is still what the item is.
+    published = session.scalar(of_item.where(VersionRow.published_at.is_not(None)))
     if published is not None and published.doc_sha256 == draft.doc_sha256:
         return published
     return None

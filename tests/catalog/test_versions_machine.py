@@ -149,11 +149,10 @@ class Machine(RuleBasedStateMachine):
         newest: dict[str, Version] = {}
         for one in self.truth.versions.values():
             newest[one.key] = one
-        there = [one for one in newest.values() if not one.discarded]
-        if not there:
+        if not newest:
             return
         self._tick()
-        chosen = data.draw(st.sampled_from(there))
+        chosen = data.draw(st.sampled_from(list(newest.values())))
         record = self.catalog.version(DOC, chosen.number)
         assert record is not None
         draft = self._draft(chosen.key, date, chosen.label, sha256=record.doc_sha256)
@@ -161,6 +160,7 @@ class Machine(RuleBasedStateMachine):
         assert number == chosen.number
         self._publish(number, parts, draft, kill)
         chosen.said = date
+        chosen.discarded = False
         self._restored()
 
     @rule(date=st.sampled_from(DAYS), kill=st.integers(0, 12), data=st.data())

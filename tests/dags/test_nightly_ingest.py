@@ -78,7 +78,8 @@ def test_the_dag_is_wired_as_documented(tmp_path: Path) -> None:
         assert "plan" in dag.task_dict["batches"].upstream_task_ids
         assert "sweep" in dag.task_dict["retire"].downstream_task_ids
         assert "erase" in dag.task_dict["sweep"].downstream_task_ids
-        assert "recheck" in dag.task_dict["erase"].downstream_task_ids
+        assert "discard" in dag.task_dict["erase"].downstream_task_ids
+        assert "recheck" in dag.task_dict["discard"].downstream_task_ids
         assert "announce" in dag.task_dict["recheck"].downstream_task_ids
         assert "report" in dag.task_dict["announce"].downstream_task_ids
         pools = {name: task.pool for name, task in dag.task_dict.items()}
