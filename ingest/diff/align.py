@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import Indel
@@ -26,12 +26,16 @@ _NUMBER_SHARE, _HEADING_SHARE = 0.1, 0.05
 _FEW_WORDS = 8
 """Clauses of at most so many words are compared by their letters: "Notice", "Notices"."""
 
+_KEPT, _KEPT_WORTH = 0.8, 0.65
+"""Share of the shorter clause that the longer one holds, in order, from which that share counts,
+and how much: a sentence added to a clause may be longer than the clause was."""
+
 _ALL_PAIRS = 4_000
-"""Pairs of clauses up to which each is compared with each; of more, those that share rare words."""
+"""Pairs of clauses up to which each is compared with each; of more, those that share rare signs."""
 
 _CANDIDATES = 8
 _RARE = 30
-"""A word that more clauses than this have tells nothing of which is which."""
+"""Of signs that more clauses than this have, none tells which is which."""
 
 _FLOAT_DIGITS = 9
 
@@ -155,7 +159,7 @@ def _best(
     """Return pairs that are alike, the most alike first to be taken, in the order of ``before``."""
     scored = []
     for i, j in _candidates(before, after, free):
-        score = _score(before[i], after[j], threshold)
+        score = _score(before[i], after[j])
         if score >= threshold:
             scored.append((-round(score, _FLOAT_DIGITS), abs(i - j), i, j))
     chosen: dict[int, int] = {}
@@ -173,15 +177,15 @@ def _candidates(
     left, right = free
     if len(left) * len(right) <= _ALL_PAIRS:
         return [(i, j) for i in left for j in right]
-    holders: defaultdict[str, list[int]] = defaultdict(list)
+    holders: defaultdict[Hashable, list[int]] = defaultdict(list)
     for j in right:
-        for word in set(after[j].words):
-            holders[word].append(j)
+        for sign in _signs(after[j]):
+            holders[sign].append(j)
     found = []
     for i in left:
         shared: Counter[int] = Counter()
-        for word in set(before[i].words):
-            where = holders.get(word, ())
+        for sign in _signs(before[i]):
+            where = holders.get(sign, ())
             if len(where) <= _RARE:
                 shared.update(where)
         nearest = sorted(shared, key=lambda j: (-shared[j], abs(i - j), j))
@@ -189,21 +193,34 @@ def _candidates(
     return found
 
 
-def _score(one: Clause, other: Clause, threshold: float) -> float:
+def _signs(clause: Clause) -> set[Hashable]:
+    """Return what a clause is known by: its words, and each three in a row."""
+    words = clause.words
+    return {*words, *zip(words, words[1:], words[2:], strict=False)}
+
+
+def _score(one: Clause, other: Clause) -> float:
     """Return from 0 to 1 how much speaks for two clauses being the same one."""
     extra = _NUMBER_SHARE * (one.number is not None and one.number == other.number)
     extra += _HEADING_SHARE * (one.heading == other.heading)
-    share = 1 - _NUMBER_SHARE - _HEADING_SHARE
-    return extra + share * similarity(one, other, max(0.0, (threshold - extra) / share))
+    return extra + (1 - _NUMBER_SHARE - _HEADING_SHARE) * _likeness(one, other)
 
 
-def similarity(one: Clause, other: Clause, at_least: float = 0.0) -> float:
-    """Return from 0 to 1 how many of the words are the same, in the same order; 0 below a limit."""
+def _likeness(one: Clause, other: Clause) -> float:
+    """Return the similarity; more where one clause is still there, and much was put in or out."""
+    alike = similarity(one, other)
+    shorter, longer = sorted((len(one.words), len(other.words)))
+    kept = alike * (shorter + longer) / 2 / max(shorter, 1)
+    return max(alike, _KEPT_WORTH * kept) if shorter > _FEW_WORDS and kept >= _KEPT else alike
+
+
+def similarity(one: Clause, other: Clause) -> float:
+    """Return from 0 to 1 how many of the words are the same, in the same order."""
     if max(len(one.words), len(other.words)) <= _FEW_WORDS:
         # The body of a bare number is empty; then its digits are all there is to compare.
         texts = (one.body or one.key).casefold(), (other.body or other.key).casefold()
-        return Indel.normalized_similarity(*texts, score_cutoff=at_least)
-    return Indel.normalized_similarity(one.words, other.words, score_cutoff=at_least)
+        return Indel.normalized_similarity(*texts)
+    return Indel.normalized_similarity(one.words, other.words)
 
 
 def _in_order(pairs: dict[Match, bool], first_length: int, second_length: int) -> list[Pair]:

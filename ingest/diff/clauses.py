@@ -55,19 +55,21 @@ class Clause:
     """As it stands there, such as "7.2", "(a)" or "Section 3", without a full stop behind it."""
     text: str
     """The version's own characters from ``start`` to ``end``."""
+    head: str
+    """The number with the marks around it, as words; empty where there is none."""
     body: str
-    """Without the number, white space runs as one space each: what renumbering leaves as it is."""
+    """All the rest, as words: what renumbering leaves as it is."""
 
     @cached_property
     def key(self) -> str:
-        """The text with each run of white space as one space: how lines break does not count."""
-        return " ".join(self.text.split())
+        """The words and marks with one space between any two: no other white space counts."""
+        return f"{self.head} {self.body}".strip()
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The words in small letters, punctuation left out unless there is nothing else."""
-        values = token_values(self.body.casefold())
-        return tuple(value for value in values if value[0].isalnum()) or tuple(values)
+        """The words of the body in small letters; its marks where it has no words."""
+        values = self.body.casefold().split(" ")
+        return tuple(value for value in values if value[:1].isalnum()) or tuple(values)
 
     @property
     def heading(self) -> str | None:
@@ -114,7 +116,7 @@ def rejoined(
 
 def _joined(first: Clause, second: Clause, text: str) -> Clause:
     whole = text[first.start : second.end]
-    return replace(first, end=second.end, text=whole, body=f"{first.body} {second.key}".lstrip())
+    return replace(first, end=second.end, text=whole, body=f"{first.body} {second.key}".strip())
 
 
 def number_of(text: str, kind: ElementKind) -> tuple[str | None, int]:
@@ -136,7 +138,8 @@ def _clause(text: str, start: int, end: int, block: Block) -> Clause:
         path=block.path,
         number=number,
         text=run,
-        body=" ".join(run[rest:].split()),
+        head=" ".join(token_values(run[:rest])),
+        body=" ".join(token_values(run[rest:])),
     )
 
 

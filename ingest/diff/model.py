@@ -39,7 +39,7 @@ class ClauseSpan(Span):
     label: str
     """What to call it in a list: its number and its heading."""
     text_sha256: Sha256
-    """Of its text with each run of white space as one space: equal for equal clauses."""
+    """Of its words and marks with one space between any two: equal for equal clauses."""
 
 
 class WordChange(Model):

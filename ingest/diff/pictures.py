@@ -71,7 +71,7 @@ def draw_pages(
         if left_out:
             version = getattr(found, side).version
             pictures.notes.append(
-                f"Of version {version}, {len(left_out)} more pages with changes are not drawn: "
+                f"Of version {version}, pages with changes that are not drawn: "
                 f"{_numbers(left_out)}."
             )
         drawn = [(page, marked[side][page]) for page in pages[:room]]

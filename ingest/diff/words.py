@@ -12,15 +12,11 @@ from ingest.diff.sequences import common
 
 RunKind = Literal["equal", "delete", "insert"]
 
-# A number or an abbreviation with what holds it together ("1,234.50", "third-party", "Company's");
-# a character of a script without spaces; any other mark by itself.
-_TOKEN = regex.compile(
-    r"""[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*+
-    |(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}])\w)++
-     (?:['’.,\-‐‑](?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}])\w)++)*+
-    |(?!\s)\X""",
-    regex.VERBOSE,
-)
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_WORD = rf"[\w--[{_UNSPACED}]]++"
+# A word or number with what holds it together ("1,234.50", "third-party", "Company's"); a character
+# of a script without spaces; any other mark by itself.
+_TOKEN = regex.compile(rf"(?V1){_WORD}(?:['’.,\-‐‑]{_WORD})*+|[{_UNSPACED}]\p{{M}}*+|(?!\s)\X")
 
 _CHAFF = 3
 """An equal run is no island if the changes at both its sides are this many times its length:
