@@ -26,9 +26,10 @@ CHUNKER_VERSION = "3"
 """Part of every chunk's identity: raised when the same version would be cut in another way."""
 
 
-_SLACK = 0.6
-"""Share of a chunk by which it may end early, where that makes its end outlast a change. With more,
-chunks get smaller; with less, more of them change with their neighbours."""
+_SLACK = 2 / 3
+"""Share of a chunk by which it may end early, where that makes its end outlast a change. With less,
+of clauses that are a little over a third there is no choice: they go in pairs, and one clause more
+forms all pairs behind it anew."""
 
 
 class Chunker:
@@ -63,7 +64,7 @@ class Chunker:
             least=settings.min_tokens - counter.special,
             chars=settings.max_chars,
             overlap=settings.overlap_tokens,
-            slack=int((tokens - settings.overlap_tokens) * _SLACK),
+            slack=_SLACK,
         )
 
     def chunk(self, extraction: Extraction) -> list[Chunk]:

@@ -39,8 +39,8 @@ class Budget:
     chars: int
     overlap: int
     """Tokens that a chunk may repeat of the one before it; not part of ``tokens``."""
-    slack: int = 0
-    """Tokens by which a chunk may end early, so that cuts outlast a change; 0 fills each chunk."""
+    slack: float = 0.0
+    """Share by which a chunk may end early, so that cuts outlast a change; 0 fills each chunk."""
 
 
 @dataclass(slots=True)
@@ -126,12 +126,14 @@ class Packer:
         tokens = group.tokens
         for at in range(index + 1, len(runs) - 1):
             tokens += runs[at].tokens
+            # A top section's sections stay together, where it has several.
+            parts = runs[at - 1].top != runs[at].top == runs[at + 1].top
             if (
-                not self._is_small(runs[at - 1])
+                parts
+                or not self._is_small(runs[at - 1])
                 or not self._is_small(runs[at])
-                or runs[at].top != group.top
                 or not _may_join(group, runs[at])
-                or tokens > min(2 * self._budget.least, self._budget.tokens)
+                or tokens > min(3 * self._budget.least, self._budget.tokens)
             ):
                 break
             places.append(at)
@@ -210,7 +212,9 @@ class Packer:
         The last one wins where the text is the same behind several. A group of two chunks at most
         is not cut into three for it.
         """
-        least = max(self._budget.tokens - self._budget.slack, self._budget.least)
+        # Of what fits, which may be less than the tokens where the characters are limited.
+        full = self._tokens_between(start, limit)
+        least = max(full * (1 - self._budget.slack), self._budget.least)
         left = self._tokens_between(start, stop) - self._budget.tokens
         if left <= self._budget.tokens:
             least = max(least, left)
@@ -220,7 +224,7 @@ class Packer:
             default=None,
         )
 
-    def _clean_cuts(self, start: int, limit: int, least: int) -> Iterator[int]:
+    def _clean_cuts(self, start: int, limit: int, least: float) -> Iterator[int]:
         """Yield the last clean cut up to ``limit``, and those before it that are as good.
 
         They leave a chunk of ``least`` tokens or more.
