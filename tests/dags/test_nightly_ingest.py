@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+from airflow_kit import in_airflow
 from stores import PASSWORD, sftp_connection, sftp_server
 from workspace import ROOT, Workspace, pdf
 
 from ingest.pipeline import open_catalog
 
 HEAVY = ("torch", "unstructured", "pymupdf", "great_expectations", "qdrant_client", "pandas")
-
-
-def in_airflow(home: Path, script: str) -> str:
-    """Run a script in a process whose Airflow is one of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        env={
-            **os.environ,
-            "AIRFLOW_HOME": str(home),
-            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
-        },
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize(
