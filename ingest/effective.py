@@ -27,13 +27,14 @@ _DATE = (
 )
 PRESETS: Mapping[str, tuple[str, ...]] = {
     "contract": (
-        rf"\beffective\s+date\b[^.;\n]{{0,60}}?[\s:\"“”(]{_DATE}",
+        rf"\beffective\s+date\b(?:(?!through|until)[^.;\n]){{0,60}}?[\s:\"“”(]{_DATE}",
         rf"\b(?:is|be|becomes?|made|amended)?\s*effective\s+(?:as\s+of|on|from)?\s*(?:the\s+)?{_DATE}",
         rf"\bwith\s+effect\s+(?:as\s+of|from|on)\s+(?:the\s+)?{_DATE}",
         rf"\b(?:takes?|shall\s+take|comes?|shall\s+come)\s+(?:into\s+)?(?:effect|force)\s+"
         rf"(?:as\s+of|on|from)\s+(?:the\s+)?{_DATE}",
-        rf"\b(?:dated|made|entered\s+into|executed)(?:\s+and\s+entered\s+into)?"
+        rf"\b(?:made|entered\s+into|executed)(?:\s+and\s+entered\s+into)?"
         rf"(?:\s+(?:as\s+of|on))?(?:\s+(?:this|the))?\s+{_DATE}",
+        rf"\bdated(?:\s+(?:as\s+of|on))?(?:\s+(?:this|the))?\s+{_DATE}",
     ),
 }
 """Ready patterns by name, those that speak of the effective date itself before those that give the

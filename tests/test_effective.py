@@ -51,6 +51,8 @@ def found(body: str, **rule: Any) -> FoundDate:
         ("shall take effect on the 12 December 2011", day(2011, 12, 12)),
         ("with effect from 31/12/2015", day(2015, 12, 31)),
         ("effective 12/31/2015", day(2015, 12, 31)),
+        ("Effective Date through March 15, 2004, dated May 1, 1999", day(1999, 5, 1)),
+        ("Amends the lease dated May 1, 1999. Made as of June 2, 2003", day(2003, 6, 2)),
         ("Dated Jan. 7, 2002. It is effective as of Feb. 1, 2002.", day(2002, 2, 1)),
     ],
 )
@@ -217,3 +219,28 @@ def test_a_rule_that_cannot_work_is_refused(
     ws.add_source("contracts", effective_date=rule)
     with pytest.raises(ConfigurationError, match=message):
         _ = ws.pipeline().configuration
+
+
+REAL = {
+    "1013218/1013218_1999-11-15_BRIDGE*": day(1999, 9, 30),
+    "1013218/1013218_2000-08-11_AMENDMENT NO. 3*": day(2000, 1, 1),
+    "1038339/1038339_2002-08-14_1ST AMENDMENT*": day(2002, 4, 25),
+    "1040593/1040593_2008-12-23*": day(2008, 12, 19),
+    "1054040/1054040_2007-04-04*": day(2007, 3, 29),
+    "1107332/1107332_2005-11-08*AES*": day(2005, 11, 4),
+    "1107332/1107332_2006-03-15*": day(2006, 2, 16),
+    "1280452/1280452_2008-12-19*": day(2008, 12, 16),
+    "1359687/1359687_2008-04-11_FOURTH*": day(2007, 12, 11),
+    "866829/866829_2015-06-11*": day(2015, 6, 8),
+    "867773/867773_2009-02-26_AMENDMENT TWO*": day(2008, 11, 25),
+}
+"""Dates that were read in the contracts by eye; some amendments name the date of what they amend."""
+
+
+@pytest.mark.parametrize("pattern", REAL)
+def test_real_contracts_begin_when_they_say(corpus: Path, pattern: str) -> None:
+    files = sorted((corpus / "contracts_amendments").glob(pattern))
+    assert files
+    for file in files:
+        text = file.read_text("utf-8", errors="replace").replace("\r", "")
+        assert found(text).effective_from == REAL[pattern], file.name
