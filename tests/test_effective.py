@@ -234,7 +234,7 @@ REAL = {
     "866829/866829_2015-06-11*": day(2015, 6, 8),
     "867773/867773_2009-02-26_AMENDMENT TWO*": day(2008, 11, 25),
 }
-"""Dates that were read in the contracts by eye; some amendments name the date of what they amend."""
+"""Dates that were read in them by eye; some amendments name the date of what they amend as well."""
 
 
 @pytest.mark.parametrize("pattern", REAL)
