@@ -16,7 +16,9 @@ _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 _WORD = rf"[\w--[{_UNSPACED}]]++"
 # A word or number with what holds it together ("1,234.50", "third-party", "Company's"); a character
 # of a script without spaces; any other mark by itself.
-_TOKEN = regex.compile(rf"(?V1){_WORD}(?:['’.,\-‐‑]{_WORD})*+|[{_UNSPACED}]\p{{M}}*+|(?!\s)\X")
+_TOKEN = regex.compile(
+    rf"(?V1){_WORD}(?:['’.,\-‐‑]{_WORD})*+|[{_UNSPACED}]\p{{M}}*+|(?![\s\x1c-\x1f])\X"
+)
 
 _CHAFF = 3
 """An equal run is no island if the changes at both its sides are this many times its length:
