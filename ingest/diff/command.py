@@ -124,7 +124,9 @@ def _described(
         text_sha256=extraction.text_sha256,
         pages=len(extraction.pages),
         licence_id=record.licence_id if licence is None else licence.id,
-        attribution_text=licence.attribution_text if licence else None,
+        attribution_text=licence.attribution_text
+        if licence is not None and licence.attribution_required
+        else None,
         display_allowed=licence is not None and licence.display_allowed and in_time,
         max_quote_chars=licence.max_quote_chars if licence else None,
     )

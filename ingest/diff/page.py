@@ -92,7 +92,8 @@ def write_page(found: VersionDiff, pictures: PagePictures, out: Path) -> Path:
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}.part")
-    draft.write_text(page, encoding="utf-8")
+    # A file's name may hold a lone surrogate, which UTF-8 can't write.
+    draft.write_bytes(page.encode("utf-8", "backslashreplace"))
     return draft.replace(out)
 
 

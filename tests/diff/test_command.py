@@ -132,3 +132,20 @@ def test_the_licence_as_it_is_now_decides_what_is_shown(
     for text in (result.stdout, page, as_json):
         assert "ninety" not in text
         assert "registered post" not in text
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_the_credit_that_a_licence_requires_stands_below(
+    ws: Workspace, tmp_path: Path, required: bool
+) -> None:
+    credit = "© Norvale Research"
+    ws.licences = [{**OPEN_LICENCE, "attribution_required": required, "attribution_text": credit}]
+    ws.save()
+    out = tmp_path / "diff.html"
+    try:
+        result = invoke(ws, doc_id(ws, "msa"), "--html", str(out))
+    finally:
+        ws.licences = [OPEN_LICENCE]
+        ws.save()
+    assert (credit in result.stdout) == required
+    assert (credit in out.read_text(encoding="utf-8")) == required
