@@ -14,7 +14,13 @@ from ingest.diff.align import align
 from schemas.document import Extraction
 
 _FIRST = ("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu")
-VOCABULARY = [first + last for first in _FIRST for last in ("r", "st", "nd", "lm")]
+VOCABULARY = [
+    first + middle + last
+    for first in _FIRST
+    for middle in ("r", "st", "nd", "lm")
+    for last in _FIRST
+]
+"""So many that two sentences have little in common by chance."""
 
 
 def sentence(rng: random.Random, words: int) -> str:
@@ -98,7 +104,7 @@ def test_random_edits_are_found(rng: random.Random, size: int) -> None:
             continue
         if fate == "change":
             words = text.split()
-            words[rng.randrange(len(words))] = "otherwise"
+            words[rng.randrange(len(words) - 1)] = "otherwise"
             text = " ".join(words)
         after.append(text)
         expected[text] = "unchanged" if fate == "keep" else "changed"
@@ -119,16 +125,16 @@ def test_random_edits_are_found(rng: random.Random, size: int) -> None:
     for text, status in expected.items():
         if status == "unchanged":
             # Of two neighbours that changed places either may be the one that moved.
-            assert said[text or ""].status in ("unchanged", "moved")
+            assert said[text].status in ("unchanged", "moved")
         else:
             assert said[text].status == status
+    places = [before.index(text) for text in after if text in before]
+    assert (places == sorted(places)) or found.counts.moved
     assert found.counts.moved <= 1 + sum(c.moved for c in found.clauses if c.status == "changed")
     for change in found.clauses:
         if change.status == "changed":
             inserted = [w.after.text for w in change.words if w.kind == "insert" and w.after]
-            assert inserted in (["otherwise"], ["otherwise."], ["Otherwise"]) or "otherwise" in str(
-                inserted
-            )
+            assert inserted == ["otherwise"]
 
 
 def test_a_renumbered_clause_is_changed_and_not_added() -> None:
