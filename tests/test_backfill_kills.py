@@ -25,7 +25,7 @@ from attribution.filters import default_filter
 from ingest.pipeline import open_catalog
 from ingest.settings import QdrantSettings
 
-KILLS = int(os.environ.get("MUNIMENT_TEST_KILLS", "2"))
+KILLS = int(os.environ.get("MUNIMENT_TEST_KILLS", "1"))
 SEED = 20261201
 NOTICE_SECONDS = 3
 

@@ -35,7 +35,7 @@ from schemas.identity import document_id
 from schemas.payload import Payload
 from schemas.run import ChunkRecord
 
-EXAMPLES = int(os.environ.get("MUNIMENT_TEST_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("MUNIMENT_TEST_EXAMPLES", "8"))
 DOC = document_id("contracts", "msa")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS = ("a", "b", "c")
