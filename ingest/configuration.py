@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -285,6 +285,15 @@ def _broken_access(source: Source) -> Iterator[tuple[Place, str]]:
         )
 
 
+def _months_known() -> Container[str]:
+    # Imported here, because the default needs none of it.
+    from dateparser.data.languages_info import (  # type: ignore[import-untyped]  # ships no types
+        language_order,
+    )
+
+    return set(language_order)
+
+
 def _broken_dates(rule: EffectiveDateRule) -> Iterator[tuple[Place, str]]:
     for index, pattern in enumerate(rule.text):
         try:
@@ -294,6 +303,9 @@ def _broken_dates(rule: EffectiveDateRule) -> Iterator[tuple[Place, str]]:
             continue
         if "date" not in groups:
             yield ("effective_date", "text", index), "has no group named date: (?P<date>…)"
+    for index, language in enumerate(rule.languages):
+        if language != "en" and language not in _months_known():
+            yield ("effective_date", "languages", index), "is no language whose months are known"
     try:
         ZoneInfo(rule.time_zone)
     except (ValueError, OSError, ZoneInfoNotFoundError):

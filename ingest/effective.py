@@ -43,7 +43,7 @@ date of the document."""
 _NUMERIC = re.compile(r"(\d{1,2})[./-](\d{1,2})[./-](\d{4})")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\bday\b|\bof\b", re.IGNORECASE)
-_BEFORE, _AFTER = 60, 20
+_BEFORE, _AFTER, _MOST = 60, 20, 500
 """Characters around a date that are quoted with it, to show what it is the date of."""
 
 
@@ -93,7 +93,8 @@ def _matches(
         named += [(f"preset: {rule.preset}", pattern) for pattern in PRESETS[rule.preset]]
     for name, pattern in named:
         for match in _compiled(pattern).finditer(extraction.text, 0, end):
-            yield name, match
+            if match["date"] is not None:  # its group may be one that need not be there
+                yield name, match
 
 
 @cache
@@ -119,10 +120,13 @@ def _read(text: str, search: _Search) -> datetime | None:
         if rule.day_first is None:
             order = "DMY" if first > 12 else "MDY"
     day = _parsed(said, order, rule)
-    if day is None:
-        _warn(search, "effective_date_unreadable", f"{said!r} is no date that can be read.")
-        return None
-    return day.replace(tzinfo=ZoneInfo(rule.time_zone)).astimezone(UTC)
+    try:
+        if day is not None:
+            return day.replace(tzinfo=ZoneInfo(rule.time_zone)).astimezone(UTC)
+    except OverflowError:
+        pass  # in the year 1 or 9999, but not in UTC
+    _warn(search, "effective_date_unreadable", f"{said[:100]!r} is no date that can be read.")
+    return None
 
 
 def _parsed(said: str, order: str, rule: EffectiveDateRule) -> datetime | None:
@@ -152,7 +156,7 @@ def _evidence(name: str, match: re.Match[str], extraction: Extraction) -> DateEv
     """Quote the date with the words that make it the one that counts, and say where it stands."""
     first, last = match.span("date")
     start = max(match.start(), first - _BEFORE)
-    end = min(max(match.end(), last), last + _AFTER)
+    end = min(max(match.end(), last), last + _AFTER, start + _MOST)
     return DateEvidence(
         rule=name[:200],
         quote=extraction.text[start:end],

@@ -110,6 +110,18 @@ def test_own_patterns_come_before_the_ready_ones_and_metadata_before_the_text() 
     assert find_date(trusting, extraction(text)).effective_from == day(2020, 1, 5)
 
 
+def test_what_an_own_pattern_may_find_never_ends_a_run() -> None:
+    optional = EffectiveDateRule(text=(r"Term(?: from (?P<date>\S+))?",))
+    assert find_date(optional, extraction("Term of five years")) == FoundDate()
+    long = EffectiveDateRule(text=(r"from (?P<date>5\s+May 2020)",))
+    spaced = find_date(long, extraction(f"from 5{' ' * 900}May 2020"))
+    assert spaced.effective_from == day(2020, 5, 5)
+    assert spaced.evidence is not None
+    assert len(spaced.evidence.quote) == 500
+    early = found("effective as of 0001-01-01", time_zone="Asia/Tokyo")
+    assert [warning.code for warning in early.warnings] == ["effective_date_unreadable"]
+
+
 def test_without_a_rule_nothing_of_the_file_is_trusted() -> None:
     text = "effective as of 5 January 2020"
     dates = FileDates(created=day(2018, 1, 1))
@@ -209,6 +221,7 @@ def test_a_version_that_its_source_withdraws_never_held(tmp_path: Path) -> None:
         ({"text": ["effective (?P<date>"]}, "is no regular expression"),
         ({"text": [r"effective (\d+)"]}, r"has no group named date"),
         ({"time_zone": "Oslo"}, "is no time zone"),
+        ({"languages": ["en", "xx"]}, "is no language whose months are known"),
         ({"presets": "contract"}, "is 'preset' meant"),
     ],
 )
