@@ -95,7 +95,8 @@ def revised(
     """Return ``history`` with ``interval`` held from ``at`` on; None if nothing is held any more.
 
     What was held before is closed, not changed. Nothing is added where ``interval`` is held
-    already. A clock that went back does not make a belief end before it began.
+    already. A clock that went back makes no belief end before it began, nor begin before another
+    ended.
 
     Args:
         history: of one version, oldest first, at most the last one open.
@@ -107,10 +108,12 @@ def revised(
         return tuple(history)
     if last is None and interval is None:
         return tuple(history)
-    at = max([at, *(held.recorded_at for held in history[-1:])])
     done = list(history)
     if last is not None:
+        at = max(at, last.recorded_at)
         done[-1] = last.model_copy(update={"superseded_at": at})
+    elif history:
+        at = max(at, history[-1].superseded_at)
     if interval is not None:
         done.append(
             HeldInterval(
