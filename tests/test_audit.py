@@ -36,16 +36,21 @@ def test_a_right_version_has_no_findings(case: Case) -> None:
 
 
 def test_what_publishing_and_retirement_change_is_no_finding(case: Case) -> None:
-    points = case.in_index()
+    before, points, changed = case.in_index(), case.in_index(), set()
     for point in points.values():
         point.update(
             effective_from="2025-01-01T00:00:00Z",
             effective_until="2025-06-01T00:00:00Z",
+            effective_basis="correction",
+            effective_evidence=None,
             published_at="2025-02-01T00:00:00Z",
+            recorded_at="2025-02-01T00:00:00Z",
+            interval_history=[],
             retired_at="2025-03-01T00:00:00Z",
             run_id="another",
         )
-    assert len(MUTABLE_FIELDS) == 5
+        changed |= {name for name in point if point[name] != before[point["chunk_id"]][name]}
+    assert changed | {"effective_evidence", "interval_history"} == MUTABLE_FIELDS
     assert audited(case, points) == set()
 
 

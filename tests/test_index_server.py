@@ -24,7 +24,7 @@ from ingest.errors import ConfigurationError, FatalError, MunimentError, Retriab
 from ingest.index import VectorIndex
 from ingest.index_errors import translated
 from ingest.settings import QdrantSettings
-from schemas.payload import payload_indexes
+from schemas.payload import PAYLOAD_SCHEMA_VERSION, payload_indexes
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -206,7 +206,8 @@ def test_ensure_gives_a_server_indexes_strict_mode_and_the_alias() -> None:
     with serving(Pretending) as url, remote(url) as index:
         index.ensure()
     bodies = {(method, path): body for method, path, body in Pretending.asked}
-    collection = "/collections/muniment-v2-t"
+    name = f"muniment-v{PAYLOAD_SCHEMA_VERSION}-t"
+    collection = f"/collections/{name}"
     assert bodies["PUT", collection]["vectors"] == {"size": 4, "distance": "Cosine"}
     strict = bodies["PATCH", collection]["strict_mode_config"]
     assert strict["enabled"] is True
@@ -219,5 +220,5 @@ def test_ensure_gives_a_server_indexes_strict_mode_and_the_alias() -> None:
     }
     assert made == {name: kind for name, kind in payload_indexes().items() if name != "doc_id"}
     assert bodies["POST", "/collections/aliases"]["actions"] == [
-        {"create_alias": {"collection_name": "muniment-v2-t", "alias_name": "muniment"}},
+        {"create_alias": {"collection_name": name, "alias_name": "muniment"}},
     ]

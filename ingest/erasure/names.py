@@ -28,6 +28,7 @@ _KEPT = frozenset(
         "code",
         "confidentiality",
         "doc_id",
+        "effective_basis",
         "kind",
         "licence_id",
         "media_type",

@@ -96,11 +96,13 @@ FAULTS: list[tuple[str, Fault, list[int]]] = [
             "effective_from",
             "effective_until",
             "published_at",
+            "recorded_at",
             "retired_at",
             "licence_valid_from",
             "licence_valid_until",
         )
     ),
+    ("effective_basis_unknown", cell("effective_basis", "guess"), [ROW]),
     ("effective_backwards", cell("effective_until", datetime(2023, 12, 31, tzinfo=UTC)), [ROW]),
     ("published_before_gate", cell("published_at", NOW), [ROW]),
     ("not_yet_effective", cell("effective_from", NOW + timedelta(seconds=1)), [ROW]),
