@@ -24,6 +24,9 @@ from schemas.base import OPEN_END
 OPEN_ENTRY = text("state = 'open'")
 """The condition of the index that keeps one open quarantine entry per item and reason."""
 
+FILLING = text("state = 'filling'")
+"""The condition of the index that keeps one rebuild under way per alias."""
+
 
 class Base(DeclarativeBase):
     """Common to all tables: names of constraints, and column types by annotation."""
@@ -295,3 +298,50 @@ class EmbeddingRow(Base):
     text_sha256: Mapped[str] = mapped_column(primary_key=True)
     dimension: Mapped[int]
     vector: Mapped[bytes] = mapped_column(LargeBinary())
+
+
+class RebuildRow(Base):
+    """A new collection for what is stored.
+
+    filling: readers use the former one; switched: they use, or used, this one; abandoned: they
+    never did. The last one that was switched is the one that is written to.
+    """
+
+    __tablename__ = "rebuilds"
+    __table_args__ = (
+        CheckConstraint("state IN ('filling', 'switched', 'abandoned')", name="state"),
+        CheckConstraint("state != 'switched' OR switched_at IS NOT NULL", name="switched_has_date"),
+        Index(
+            "uq_rebuilds_filling",
+            "alias",
+            unique=True,
+            sqlite_where=FILLING,
+            postgresql_where=FILLING,
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    alias: Mapped[str]
+    collection: Mapped[str]
+    former: Mapped[str | None]
+    """The collection that readers turn away from; NULL once it has been dropped."""
+    reason: Mapped[str] = mapped_column(FreeText())
+    state: Mapped[str] = mapped_column(default="filling")
+    started_at: Mapped[datetime]
+    switched_at: Mapped[datetime | None]
+    former_until: Mapped[datetime | None]
+    """From then on the former collection may be dropped."""
+
+
+class RebuiltVersionRow(Base):
+    """A version whose points are in a collection that is being filled."""
+
+    __tablename__ = "rebuilt_versions"
+
+    rebuild_id: Mapped[int] = mapped_column(ForeignKey("rebuilds.id"), primary_key=True)
+    doc_id: Mapped[str] = mapped_column(primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    stamp: Mapped[str]
+    """Of all that its points were made of; another one means that they are to be made again."""
+    payloads_uri: Mapped[str]
+    chunk_count: Mapped[int]

@@ -19,6 +19,7 @@ from ingest.catalog.models import (
     IntervalRow,
     ItemRow,
     QuarantineRow,
+    RebuiltVersionRow,
     RunRow,
     SourceRow,
     VersionRow,
@@ -32,6 +33,7 @@ _LOCK_SECONDS = 60
 _EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 """Gives whether it was hindered, and two counts (https://sqlite.org/pragma.html)."""
 _OF_DOCUMENTS: tuple[type[Base], ...] = (
+    RebuiltVersionRow,
     IntervalRow,
     AliasRow,
     VersionRow,
