@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -53,18 +54,29 @@ class VectorIndex:
         home: folder of the embedded index, used where the settings name no server.
         model_name: the embedding model, part of the collection's name.
         dimension: length of the model's vectors.
+        collection: the one to use; that which readers use where it is not given.
+        former: the collection that ``collection`` has taken the place of: readers whose alias still
+            points there are turned by `ensure`.
     """
 
     def __init__(
-        self, settings: QdrantSettings, home: Path, *, model_name: str, dimension: int
+        self,
+        settings: QdrantSettings,
+        home: Path,
+        *,
+        model_name: str,
+        dimension: int,
+        collection: str | None = None,
+        former: str | None = None,
     ) -> None:
         self._settings = settings
         self._dimension = dimension
+        self._chosen, self._former = collection, former
         self.notice = timedelta(seconds=0 if settings.url is None else settings.notice_seconds)
         """How long ahead a change for readers is written; none where nobody reads meanwhile."""
-        self.collection = (
-            f"{settings.alias}-v{PAYLOAD_SCHEMA_VERSION}-{collection_slug(model_name)}"
-        )
+        self.name = f"{settings.alias}-v{PAYLOAD_SCHEMA_VERSION}-{collection_slug(model_name)}"
+        """What the collections of this payload schema and model are called; a rebuilt one has a
+        number behind it."""
         self._lock: IndexLock | None = None
         if settings.url is None:
             path = home / "qdrant"
@@ -118,6 +130,24 @@ class VectorIndex:
 
     # --- the collection ---------------------------------------------------------------------
 
+    @property
+    def collection(self) -> str:
+        """The collection that is read and written."""
+        if self._chosen is None:
+            with translated(self._where):
+                aliased = self.aliased()
+            self._chosen = aliased if aliased and self.is_ours(aliased) else self.name
+        return self._chosen
+
+    def follow(self, collection: str, former: str | None) -> None:
+        """Use another collection from now on, if it is another.
+
+        Raises:
+            ConfigurationError: it is that of another model or payload schema.
+        """
+        self._chosen, self._former = collection, former
+        self._refuse_others(collection)
+
     def ensure(self) -> None:
         """Create what is missing: collection, payload indexes, strict mode, alias.
 
@@ -126,7 +156,21 @@ class VectorIndex:
                 or readers' alias points to the collection of another model or schema.
         """
         with translated(self._where):
-            aliased = self._aliased()
+            self._refuse_others(self.collection)
+            aliased = self.aliased()
+            if aliased not in (None, self.collection, self._former):
+                self._refuse_others(aliased or "")
+            self.prepare()
+            if aliased != self.collection:
+                self._point_alias(aliased)
+
+    def prepare(self) -> None:
+        """Create the collection with its indexes and strict mode; readers do not notice.
+
+        Raises:
+            ConfigurationError: it exists with vectors of another length or distance.
+        """
+        with translated(self._where):
             if not self._client.collection_exists(self.collection):
                 self._create()
             info = self._client.get_collection(self.collection)
@@ -134,8 +178,29 @@ class VectorIndex:
             # Embedded, indexes and strict mode have no effect: filters look at every point.
             if self._settings.url is not None:
                 self._ensure_indexes(info)
-            if not aliased:
-                self._make_alias()
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection that readers do not use; one that does not exist is ignored.
+
+        Raises:
+            FatalError: ``collection_in_use``.
+        """
+        with translated(self._where):
+            if self.aliased() == collection:
+                raise FatalError(
+                    "collection_in_use",
+                    f"Readers of {self._where} use the collection {collection!r}, so it is not "
+                    "deleted.",
+                )
+            if self._client.collection_exists(collection):
+                self._client.delete_collection(collection)
+
+    def free_name(self) -> str:
+        """Return a name for a collection of this payload schema and model that none has yet."""
+        with translated(self._where):
+            taken = {one.name for one in self._client.get_collections().collections}
+        names = chain([self.name], (f"{self.name}-r{number}" for number in count(2)))
+        return next(name for name in names if name not in taken)
 
     def _create(self) -> None:
         vectors = models.VectorParams(size=self._dimension, distance=models.Distance.COSINE)
@@ -172,28 +237,40 @@ class VectorIndex:
         if strict is None or not strict.enabled:
             self._client.update_collection(self.collection, strict_mode_config=_STRICT)
 
-    def _aliased(self) -> bool:
-        """Return whether readers' alias points here; refuse if it points elsewhere."""
-        alias = self._settings.alias
-        aliases = {
-            entry.alias_name: entry.collection_name for entry in self._client.get_aliases().aliases
-        }
-        if aliases.get(alias, self.collection) != self.collection:
+    def aliased(self) -> str | None:
+        """Return the collection that readers' alias points to; None if there is no alias."""
+        with translated(self._where):
+            aliases = self._client.get_aliases().aliases
+        named = {entry.alias_name: entry.collection_name for entry in aliases}
+        return named.get(self._settings.alias)
+
+    def is_ours(self, collection: str) -> bool:
+        """Tell whether a collection is one of this payload schema and model."""
+        return re.fullmatch(rf"{re.escape(self.name)}(-r\d+)?", collection) is not None
+
+    def _refuse_others(self, collection: str) -> None:
+        if not self.is_ours(collection):
             raise ConfigurationError(
                 "alias_elsewhere",
-                f"Readers of {self._where} use the alias {alias!r}, which points to "
-                f"{aliases[alias]!r}. This release and embedding model fill {self.collection!r}, "
-                "and switching now would show readers an index that is still empty. Set the model "
-                "back (MUNIMENT_EMBEDDING_MODEL), or fill a new installation: another "
-                "MUNIMENT_QDRANT__ALIAS with another MUNIMENT_HOME and catalogue.",
+                f"Readers of {self._where} use the alias {self._settings.alias!r}, which points to "
+                f"{collection!r}. This release and embedding model fill {self.name!r}, "
+                "and switching now would show readers an index that is still empty. Fill it and "
+                "then switch with `muniment rebuild run`, or set the model back "
+                "(MUNIMENT_EMBEDDING_MODEL).",
             )
-        return alias in aliases
 
-    def _make_alias(self) -> None:
-        create = models.CreateAlias(
-            collection_name=self.collection, alias_name=self._settings.alias
-        )
-        self._client.update_collection_aliases([models.CreateAliasOperation(create_alias=create)])
+    def _point_alias(self, aliased: str | None) -> None:
+        """Let the alias point here, in one call: readers find one collection or the other."""
+        alias = self._settings.alias
+        steps: list[models.AliasOperations] = [
+            models.CreateAliasOperation(
+                create_alias=models.CreateAlias(collection_name=self.collection, alias_name=alias)
+            )
+        ]
+        if aliased is not None:
+            delete = models.DeleteAlias(alias_name=alias)
+            steps.insert(0, models.DeleteAliasOperation(delete_alias=delete))
+        self._client.update_collection_aliases(steps)
 
     # --- writing ----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingest.fragments import PageText, with_fragment
-from ingest.version import PIPELINE_VERSION
+from ingest.version import pipeline_version
 from schemas.chunk import Chunk, Locator
 from schemas.identity import chunk_id
 from schemas.licence import WORLD, Licence
@@ -18,6 +18,7 @@ def build_payload(
     *,
     source: Source,
     licence: Licence,
+    extractor_version: str,
     chunker_version: str,
     embedding_model: str,
     run_id: str,
@@ -79,7 +80,7 @@ def build_payload(
         language=chunk.language,
         doc_sha256=chunk.doc_sha256,
         text_sha256=chunk.text_sha256,
-        pipeline_version=PIPELINE_VERSION,
+        pipeline_version=pipeline_version(extractor_version),
         embedding_model=embedding_model,
         run_id=run_id,
     )

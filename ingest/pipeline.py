@@ -110,8 +110,31 @@ class Pipeline:
     @contextmanager
     def index(self) -> Iterator[VectorIndex]:
         """Open the index; the embedded one admits a single process, so it's closed again soon."""
-        with open_index(self.settings, self.embedder) as index:
+        current = self.catalog.current_rebuild(self.settings.qdrant.alias)
+        with open_index(
+            self.settings,
+            self.embedder,
+            collection=current.collection if current else None,
+            former=current.former if current else None,
+        ) as index:
             yield index
+
+    @contextmanager
+    def writing(self, index: VectorIndex, doc_id: str) -> Iterator[None]:
+        """Keep others from changing a document's points, and change them where readers look.
+
+        A rebuild may have turned readers to another collection since the index was opened; it does
+        so while nobody holds a document.
+
+        Raises:
+            RetriableError: the document is locked.
+            ConfigurationError: readers use the collection of another model or schema by now.
+        """
+        with self.catalog.document_lock(doc_id):
+            current = self.catalog.current_rebuild(self.settings.qdrant.alias)
+            if current is not None:
+                index.follow(current.collection, current.former)
+            yield
 
     # --- what steps leave for each other ---------------------------------------------------
 
@@ -195,8 +218,14 @@ def open_artifacts(settings: Settings) -> Artifacts:
     return Artifacts(settings.artifacts_url or os.fspath(settings.home.absolute() / "artifacts"))
 
 
-def open_index(settings: Settings, embedder: Embedder) -> VectorIndex:
-    """Open the index for the embedding model's collection."""
+def open_index(
+    settings: Settings,
+    embedder: Embedder,
+    *,
+    collection: str | None = None,
+    former: str | None = None,
+) -> VectorIndex:
+    """Open the index for the embedding model; see `VectorIndex` for the collections."""
     from ingest.index import VectorIndex
 
     return VectorIndex(
@@ -204,4 +233,6 @@ def open_index(settings: Settings, embedder: Embedder) -> VectorIndex:
         settings.home.absolute(),
         model_name=embedder.name,
         dimension=embedder.dimension,
+        collection=collection,
+        former=former,
     )

@@ -135,10 +135,16 @@ def erase_gone(pipeline: Pipeline) -> None:
 
 
 def discard_superseded(pipeline: Pipeline) -> None:
-    """Take superseded versions out of the index that their source's policy no longer keeps."""
+    """Take superseded versions out of the index that their source's policy no longer keeps.
+
+    And delete the collections that a rebuild has taken the place of, when their time is up.
+    """
+    from ingest.rebuild.run import drop_former
     from ingest.steps.discard import discard
 
     with recorded(pipeline, "discard", "all", None) as finished:
+        for collection in drop_former(pipeline):
+            log.warning("Collection %s was deleted: a rebuild has replaced it.", collection)
         sources = discard(pipeline, utc_now()).sources.values()
         points = sum(source.points for source in sources)
         finished(sum(source.versions for source in sources), f"{points} points")

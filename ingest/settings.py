@@ -37,6 +37,8 @@ class QdrantSettings(_Section):
     notice_seconds: Annotated[int, Field(ge=1)] = 2
     """On a server: how long before readers turn to a new version it is written. More than a write
     takes, and than the readers' clocks differ from this one."""
+    former_days: Annotated[int, Field(ge=0)] = 7
+    """How long a rebuilt index's former collection is kept."""
     timeout_seconds: Annotated[int, Field(ge=1)] = 60
 
 

@@ -75,13 +75,19 @@ def settle_all(pipeline: Pipeline, qdrant: VectorIndex, doc_ids: Iterable[str]) 
 def settle_unfinished(pipeline: Pipeline) -> list[str]:
     """Settle what a run that was stopped left, and return the documents.
 
+    Readers whom a rebuild that was stopped did not turn are turned, too.
+
     Raises:
         RetriableError: a document is locked, or the index does not answer.
     """
     left = pipeline.catalog.unsettled_documents()
-    if left:
+    rebuild = pipeline.catalog.current_rebuild(pipeline.settings.qdrant.alias)
+    is_turned = rebuild is None or rebuild.turned_at is not None
+    if left or not is_turned:
         with pipeline.index() as qdrant:
             qdrant.ensure()
+            if rebuild is not None:
+                pipeline.catalog.note_turned(rebuild.id, utc_now())
             settle_all(pipeline, qdrant, left)
     return left
 
@@ -97,7 +103,7 @@ def settle(pipeline: Pipeline, qdrant: VectorIndex, doc_id: str) -> tuple[dateti
         RetriableError: the document is locked, or the index does not answer.
     """
     done = Settled()
-    with pipeline.catalog.document_lock(doc_id):
+    with pipeline.writing(qdrant, doc_id):
         while True:
             again, settled = _settle(pipeline, qdrant, doc_id)
             done += settled

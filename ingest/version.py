@@ -7,4 +7,10 @@ from ingest.extract import EXTRACTOR_VERSION
 
 RELEASE = "0.1.0"
 
-PIPELINE_VERSION = f"{RELEASE}+extract.{EXTRACTOR_VERSION}.chunk.{CHUNKER_VERSION}"
+
+def pipeline_version(extractor_version: str = EXTRACTOR_VERSION) -> str:
+    """Return the version of the code that makes chunks now of what that extractor read."""
+    return f"{RELEASE}+extract.{extractor_version}.chunk.{CHUNKER_VERSION}"
+
+
+PIPELINE_VERSION = pipeline_version()

@@ -249,6 +249,8 @@ class IndexResult(Model):
     """Reused points that took other terms or metadata; their vectors stayed."""
     embedded: int = 0
     """Texts that went through the embedding model now."""
+    collection: str = ""
+    """Where they were written to, at least the first of them."""
 
 
 class AuditResult(Model):

@@ -36,7 +36,7 @@ class Workspace:
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.folder = folder
         self.sources: list[dict[str, Any]] = []
-        self.licences: list[dict[str, Any]] = [OPEN_LICENCE]
+        self.licences: list[dict[str, Any]] = [dict(OPEN_LICENCE)]
         settings.setdefault("extraction", {"layout": False, "workers": 1})
         self.settings = Settings(
             home=folder / "home",

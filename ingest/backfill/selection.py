@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ingest.catalog.rebuilds import LOADED
 from ingest.catalog.records import DocumentRecord, VersionRecord
 from ingest.errors import ItemError
 from ingest.pipeline import Pipeline
 from schemas.backfill import BackfillRequest
 from schemas.base import BEGINNING, OPEN_END
 from schemas.run import PlannedItem, StoredItem, StoredVersion
-
-LOADED = ("published", "withdrawn")
-"""States of versions that have points."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from ingest.catalog.listings import Listings
 from ingest.catalog.locks import Locks
 from ingest.catalog.publishing import Publishing
 from ingest.catalog.quarantine import Quarantine
+from ingest.catalog.rebuilds import Rebuilds
 from ingest.catalog.runs import Runs
 from ingest.catalog.sources import Sources
 from ingest.catalog.traces import Traces
@@ -31,6 +32,7 @@ class Catalog(
     Traces,
     Licences,
     Locks,
+    Rebuilds,
 ):
     """Which documents, versions, items, runs and refusals there are.
 

@@ -329,6 +329,9 @@ class RebuildRow(Base):
     state: Mapped[str] = mapped_column(default="filling")
     started_at: Mapped[datetime]
     switched_at: Mapped[datetime | None]
+    """Since when it is written to."""
+    turned_at: Mapped[datetime | None]
+    """When readers' alias followed."""
     former_until: Mapped[datetime | None]
     """From then on the former collection may be dropped."""
 

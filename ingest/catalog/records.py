@@ -17,6 +17,7 @@ whose members are items."""
 VersionState = Literal["staged", "published", "withdrawn", "discarded", "abandoned"]
 QuarantineLevel = Literal["item", "document", "chunk"]
 ErasureKind = Literal["document", "client"]
+RebuildState = Literal["filling", "switched", "abandoned"]
 
 
 class KnownItem(Model):
@@ -192,3 +193,30 @@ class ErasureRecord(Model):
     """Whether it stays out although its source lists it again."""
     receipt: dict[str, Any] | None
     """While it is under way, what there is to do."""
+
+
+class RebuildRecord(Model):
+    """A new collection for what is stored."""
+
+    id: int
+    alias: str
+    collection: str
+    former: str | None
+    """The collection that readers turn away from; None once it has been dropped."""
+    reason: str
+    state: RebuildState
+    started_at: UtcDatetime
+    switched_at: UtcDatetime | None
+    """Since when it is written to."""
+    turned_at: UtcDatetime | None
+    """When readers' alias followed."""
+    former_until: UtcDatetime | None
+    """From then on the former collection may be dropped."""
+
+
+class RebuiltVersion(Model):
+    """A version whose points are in a collection that is being filled."""
+
+    stamp: str
+    payloads_uri: str
+    chunk_count: int

@@ -9,6 +9,7 @@ from ingest.audit import AuditFinding, audit_version
 from ingest.errors import FatalError, ItemError
 from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
+from ingest.steps.index import load
 from ingest.steps.refusals import refuse
 from ingest.steps.stored import is_overtaken
 from schemas.document import Extraction
@@ -27,17 +28,20 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         RetriableError: the index is locked or does not answer.
         FatalError: a point that readers see already cannot be proved.
     """
-    loaded = pipeline.stage_result(ref, "index", IndexResult).loaded
+    result_of_index = pipeline.stage_result(ref, "index", IndexResult)
+    loaded = result_of_index.loaded
     proved: list[ChunkedVersion] = []
     refused: list[Refusal] = []
     points_proved = points_withdrawn = 0
     if loaded:
         with pipeline.index() as qdrant:
+            # A rebuild turned readers to another collection after they were loaded.
+            moved = qdrant.collection != result_of_index.collection
             for number, version in enumerate(loaded, start=1):
-                expected = pipeline.payloads(version)
-                points = _points(qdrant, version, {payload.chunk_id for payload in expected})
-                extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
-                findings = audit_version(points, expected, extraction, pipeline.vault)
+                if moved:
+                    with pipeline.writing(qdrant, version.extracted.fetched.planned.doc_id):
+                        load(pipeline, qdrant, version, {})
+                points, findings = read_back(pipeline, qdrant, version)
                 if findings and _is_in_other_hands(pipeline, version, points):
                     findings = []
                 if findings:
@@ -55,6 +59,16 @@ def audit(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         points_withdrawn=points_withdrawn,
     )
     return pipeline.finish(ref, "audit", result, proved=points_proved, refused=len(refused))
+
+
+def read_back(
+    pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion
+) -> tuple[dict[str, dict[str, Any]], list[AuditFinding]]:
+    """Return what the index has of a version, by point, and what of it cannot be proved."""
+    expected = pipeline.payloads(version)
+    points = _points(qdrant, version, {payload.chunk_id for payload in expected})
+    extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
+    return points, audit_version(points, expected, extraction, pipeline.vault)
 
 
 def _is_in_other_hands(

@@ -77,6 +77,7 @@ def chunk_records(pipeline: Pipeline, extracted: ExtractedVersion) -> list[Chunk
                     extracted,
                     source=source,
                     licence=licence,
+                    extractor_version=extraction.extractor_version,
                     chunker_version=CHUNKER_VERSION,
                     embedding_model=pipeline.settings.embedding_model,
                     run_id=pipeline.run_id,

@@ -30,9 +30,11 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     """
     gate = pipeline.stage_result(ref, "gate", GateStep)
     new = reused = patched = embedded = 0
+    collection = ""
     if gate.passed:
         with pipeline.index() as qdrant:
             qdrant.ensure()
+            collection = qdrant.collection
             missing: list[Payload] = []
             ours = [one for one in gate.passed if not is_overtaken(pipeline, one.extracted)]
             for version in ours:
@@ -40,10 +42,10 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 existing = qdrant.existing([payload.chunk_id for payload in wanted])
                 missing += [one for one in wanted if one.chunk_id not in existing]
             # The whole batch at once: the model sorts texts by length, so long lists cost less.
-            vectors, embedded = _vectors(pipeline, missing)
+            vectors, embedded = vectors_of(pipeline, missing)
             for number, version in enumerate(gate.passed, start=1):
                 planned = version.extracted.fetched.planned
-                with pipeline.catalog.document_lock(planned.doc_id):
+                with pipeline.writing(qdrant, planned.doc_id):
                     loaded = load(pipeline, qdrant, version, vectors)
                 new += loaded.new
                 reused += version.chunks - loaded.new
@@ -56,6 +58,7 @@ def index(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         points_reused=reused,
         points_patched=patched,
         embedded=embedded,
+        collection=collection,
     )
     return pipeline.finish(ref, "index", result, new=new, reused=reused)
 
@@ -91,7 +94,7 @@ def load(
     missing = [payload for payload in wanted if payload.chunk_id not in existing]
     # Points that went since they were looked for, as when another run gave the version up.
     gone = [payload for payload in missing if payload.text_sha256 not in vectors]
-    more, _ = _vectors(pipeline, gone)
+    more, _ = vectors_of(pipeline, gone)
     known = {**vectors, **more}
     qdrant.upsert((one.chunk_id, known[one.text_sha256], one) for one in missing)
     patches = [
@@ -114,7 +117,9 @@ def _patched(wanted: dict[str, Any], point: Mapping[str, Any]) -> dict[str, Any]
     return {**wanted, **{name: point[name] for name in TIME_FIELDS & point.keys()}}
 
 
-def _vectors(pipeline: Pipeline, payloads: Sequence[Payload]) -> tuple[dict[str, np.ndarray], int]:
+def vectors_of(
+    pipeline: Pipeline, payloads: Sequence[Payload]
+) -> tuple[dict[str, np.ndarray], int]:
     """Return a vector for each text by its hash, and how many had to be embedded now."""
     model = pipeline.settings.embedding_model
     texts = {payload.text_sha256: payload.text for payload in payloads}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ingest.errors import FatalError
+from ingest.index import VectorIndex
 from ingest.pipeline import Pipeline
 from ingest.settling import Settled, settle_all, wait_until
+from ingest.steps.audit import read_back
 from ingest.steps.index import load
 from ingest.steps.stored import is_overtaken
 from ingest.version import PIPELINE_VERSION
@@ -38,9 +41,11 @@ def publish(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             at = utc_now()
             for number, version in enumerate(proved, start=1):
                 planned = version.extracted.fetched.planned
-                with pipeline.catalog.document_lock(planned.doc_id):
-                    # Once more, for another run may have changed them since they were audited.
-                    load(pipeline, qdrant, version, {})
+                with pipeline.writing(qdrant, planned.doc_id):
+                    # Once more, for another run may have changed them since they were audited, or
+                    # a rebuild turned readers to another collection.
+                    if any(load(pipeline, qdrant, version, {})):
+                        _prove(pipeline, qdrant, version)
                     at = utc_now() + qdrant.notice
                     if not is_overtaken(pipeline, version.extracted):
                         _publish(pipeline, version, at)
@@ -78,6 +83,22 @@ def _publish(pipeline: Pipeline, version: ChunkedVersion, at: datetime) -> None:
         document_key=planned.item.document_key if planned.stored is None else None,
         renamed_from=planned.renamed_from,
     )
+
+
+def _prove(pipeline: Pipeline, qdrant: VectorIndex, version: ChunkedVersion) -> None:
+    """Prove points that were written after the audit.
+
+    Raises:
+        FatalError: ``index_disagrees``.
+    """
+    _, findings = read_back(pipeline, qdrant, version)
+    if findings:
+        raise FatalError(
+            "index_disagrees",
+            f"{version.extracted.fetched.planned.item.source_key}: what was written to the index "
+            f"just now cannot be proved: {findings[0].message}. Its storage changes what it is "
+            "given: check it, then run again.",
+        )
 
 
 def _note_opened(pipeline: Pipeline, ref: BatchRef) -> None:

@@ -7,14 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sentence_transformers import SentenceTransformer
-from sentence_transformers.models import Pooling, Transformer
-from transformers import BertConfig, BertModel
+from small_model import small_model
 from workspace import Workspace
 
 from ingest.pipeline import open_catalog
-from ingest.settings import EMBEDDED_MODEL
-from ingest.tokens import resolve_model
 
 pytestmark = pytest.mark.skipif(
     "MUNIMENT_TEST_WHOLE_CORPUS" not in os.environ, reason="slow: make test-corpus sets it"
@@ -31,23 +27,6 @@ REASONS = {
     "unsupported_format",
 }
 """Why a file may be refused. That its reader fell over it, or took too long, is none of them."""
-
-
-def small_model(folder: Path) -> Path:
-    """Make an untrained model with the real one's tokenizer: vectors are not what is tested."""
-    real = SentenceTransformer(resolve_model(EMBEDDED_MODEL), device="cpu")
-    config = BertConfig(
-        vocab_size=len(real.tokenizer),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-    )
-    BertModel(config).save_pretrained(folder / "bert")
-    real.tokenizer.save_pretrained(folder / "bert")
-    reader = Transformer(str(folder / "bert"), max_seq_length=real.max_seq_length)
-    SentenceTransformer(modules=[reader, Pooling(32)]).save(str(folder / "small"))
-    return folder / "small"
 
 
 def test_every_file_is_indexed_or_refused_with_a_reason(corpus: Path, tmp_path: Path) -> None:

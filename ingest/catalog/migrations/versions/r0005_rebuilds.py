@@ -25,6 +25,7 @@ def upgrade() -> None:
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("started_at", UtcDateTime(), nullable=False),
         sa.Column("switched_at", UtcDateTime(), nullable=True),
+        sa.Column("turned_at", UtcDateTime(), nullable=True),
         sa.Column("former_until", UtcDateTime(), nullable=True),
         sa.CheckConstraint(
             "state IN ('filling', 'switched', 'abandoned')", name=op.f("ck_rebuilds_state")

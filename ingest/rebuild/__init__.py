@@ -1,0 +1,1 @@
+"""Rebuilding the index into a new collection, from what is stored."""
