@@ -3,7 +3,7 @@
 # make test            lint, type-check and test
 # make test-fuzz       2,000 damaged files through the whole pipeline (ten minutes)
 # make test-corpus     every file of the corpus through the whole pipeline (half an hour)
-# make test-versions   versions in time: 50 kills of a backfill, more examples (half an hour)
+# make test-versions   50 kills of a run and of a backfill, more examples in time (an hour)
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
 # make bench-sources   measure listing CRM exports of growing size (two minutes)
@@ -34,7 +34,7 @@ test-corpus: setup
 
 test-versions: setup
 	@MUNIMENT_TEST_KILLS=50 MUNIMENT_TEST_EXAMPLES=120 $(VENV)/python -m pytest \
-		tests/test_backfill_kills.py tests/test_contract_orders.py \
+		tests/test_crash.py tests/test_backfill_kills.py tests/test_contract_orders.py \
 		tests/catalog/test_versions_machine.py
 
 lint: setup

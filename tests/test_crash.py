@@ -13,7 +13,7 @@ from typing import Any
 
 from workspace import Workspace, pdf, scan
 
-KILLS = 10
+KILLS = int(os.environ.get("MUNIMENT_TEST_KILLS", "4"))
 SEED = 20260201
 
 

@@ -151,7 +151,7 @@ def test_an_item_has_a_licence_that_allows_it_or_is_refused() -> None:
 def ws(tmp_path: Path) -> Workspace:
     workspace = Workspace(tmp_path)
     workspace.licences = [
-        OPEN_LICENCE,
+        dict(OPEN_LICENCE),
         {**OPEN_LICENCE, "id": "paid", "valid_until": ENDS.isoformat()},
     ]
     workspace.add_source("free")

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pymupdf
@@ -20,7 +22,10 @@ from schemas.run import Ledger
 
 ROOT = Path(__file__).parents[1]
 
-OPEN_LICENCE: dict[str, Any] = {"id": "open", "name": "Open", "attribution_required": False}
+# Nobody changes it for the tests that come after.
+OPEN_LICENCE: Mapping[str, Any] = MappingProxyType(
+    {"id": "open", "name": "Open", "attribution_required": False}
+)
 
 
 class Silent:

@@ -123,7 +123,7 @@ def test_the_licence_as_it_is_now_decides_what_is_shown(
         result = invoke(ws, doc_id(ws, "msa"), "--html", str(out))
         as_json = invoke(ws, doc_id(ws, "msa"), "--json").stdout
     finally:
-        ws.licences = [OPEN_LICENCE]
+        ws.licences = [dict(OPEN_LICENCE)]
         ws.save()
     assert result.exit_code == 0, result.output
     assert "1 changed" in result.stdout
@@ -145,7 +145,7 @@ def test_the_credit_that_a_licence_requires_stands_below(
     try:
         result = invoke(ws, doc_id(ws, "msa"), "--html", str(out))
     finally:
-        ws.licences = [OPEN_LICENCE]
+        ws.licences = [dict(OPEN_LICENCE)]
         ws.save()
     assert (credit in result.stdout) == required
     assert (credit in out.read_text(encoding="utf-8")) == required

@@ -21,7 +21,7 @@ from schemas.identity import document_id
 from schemas.run import SourcePlan
 from schemas.source import Item, ListingEntry
 
-FEW, MANY = 20_000, 200_000
+FEW, MANY = 6_000, 60_000
 BOUND = 48 * 2**20
 """Bytes that a plan may take, whatever the number of entries."""
 
