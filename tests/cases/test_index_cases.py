@@ -11,7 +11,15 @@ import pytest
 from points import BACKENDS, as_points, fields_of, index_on, payload, utc
 from workspace import Workspace, pdf
 
-from attribution.filters import default_filter, document_filter, staged_filter
+from attribution.filters import (
+    all_versions,
+    as_published,
+    default_filter,
+    document_filter,
+    in_force,
+    permitted,
+    staged_filter,
+)
 from ingest.embedding import Embedder
 from ingest.index import VectorIndex
 from ingest.pipeline import open_catalog, open_index
@@ -116,6 +124,12 @@ def test_unindexed_filter(index: VectorIndex) -> None:
     index.upsert(as_points(payload(published_at=utc(2024, 2))))
     for chosen, count in (
         (default_filter(now=utc(2026), client_id="acme"), 1),
+        (default_filter(now=utc(2026), on=utc(2025), at=utc(2024, 6)), 1),
+        (in_force(now=utc(2026)), 1),
+        (as_published(utc(2025)), 1),
+        (as_published(utc(2025), at=utc(2024, 6)), 1),
+        (all_versions(now=utc(2026)), 1),
+        (permitted(now=utc(2026), use="retrieval", territory="NO"), 1),
         (document_filter(payload().doc_id, 1), 1),
         (staged_filter(payload().doc_id, 1), 0),
     ):
