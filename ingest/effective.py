@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import cache
 from zoneinfo import ZoneInfo
 
+import regex  # type: ignore[import-untyped]  # its stubs are a package of their own
+
 from schemas.document import Extraction, ExtractionWarning
 from schemas.source import EffectiveDateRule
 from schemas.version import DateEvidence, EffectiveBasis
@@ -45,6 +47,8 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\bday\b|\bof\b", re.IGNORECASE)
 _BEFORE, _AFTER, _MOST = 60, 20, 500
 """Characters around a date that are quoted with it, to show what it is the date of."""
+_SECONDS = 20.0
+"""For one pattern in one text: an operator's own may take for ever on a text that it half fits."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def find_date(rule: EffectiveDateRule, extraction: Extraction) -> FoundDate:
             evidence = DateEvidence(rule=f"metadata: {rule.metadata}", quote=date.isoformat())
             return FoundDate(date, "metadata", evidence)
     search = _Search(rule)
-    for name, match in _matches(rule, extraction):
+    for name, match in _matches(search, extraction):
         date = _read(match["date"], search)
         if date is not None:
             found = _evidence(name, match, extraction)
@@ -84,22 +88,29 @@ def find_date(rule: EffectiveDateRule, extraction: Extraction) -> FoundDate:
     return FoundDate(warnings=tuple(search.warnings))
 
 
-def _matches(
-    rule: EffectiveDateRule, extraction: Extraction
-) -> Iterator[tuple[str, re.Match[str]]]:
+def _matches(search: _Search, extraction: Extraction) -> Iterator[tuple[str, regex.Match[str]]]:
+    rule = search.rule
     end = min(extraction.body_end, rule.search_chars)
     named = [(f"text: {pattern}", pattern) for pattern in rule.text]
     if rule.preset is not None:
         named += [(f"preset: {rule.preset}", pattern) for pattern in PRESETS[rule.preset]]
     for name, pattern in named:
-        for match in _compiled(pattern).finditer(extraction.text, 0, end):
-            if match["date"] is not None:  # its group may be one that need not be there
-                yield name, match
+        try:
+            for match in _compiled(pattern).finditer(extraction.text, 0, end, timeout=_SECONDS):
+                if match["date"] is not None:  # its group may be one that need not be there
+                    yield name, match
+        except TimeoutError:
+            _warn(
+                search,
+                "effective_date_timeout",
+                f"the pattern {pattern[:100]!r} took over {_SECONDS:.0f} seconds and was given up. "
+                "Simplify it in the source's effective_date, or lower its search_chars.",
+            )
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+def _compiled(pattern: str) -> regex.Pattern[str]:
+    return regex.compile(pattern, regex.IGNORECASE)
 
 
 def _read(text: str, search: _Search) -> datetime | None:
@@ -152,7 +163,7 @@ def _parsed(said: str, order: str, rule: EffectiveDateRule) -> datetime | None:
     return None if found is None else found.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _evidence(name: str, match: re.Match[str], extraction: Extraction) -> DateEvidence:
+def _evidence(name: str, match: regex.Match[str], extraction: Extraction) -> DateEvidence:
     """Quote the date with the words that make it the one that counts, and say where it stands."""
     first, last = match.span("date")
     start = max(match.start(), first - _BEFORE)

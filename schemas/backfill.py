@@ -43,8 +43,8 @@ class Work(Model):
     reread: int = 0
     """Versions that are extracted again, because how they are read has changed."""
     pages_recognised: int = 0
-    """Pages that go through OCR. Of versions that are reread it is known only afterwards: planned
-    is what they took before, which pages read before cost less than."""
+    """Pages with words from OCR in what is reread, those among them whose words are in the cache.
+    It is known only afterwards: planned is the number of the last reading."""
     points_new: int = 0
     embedded: int = 0
     """Texts that go through the embedding model; those of reread versions are planned at most."""

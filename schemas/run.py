@@ -216,8 +216,8 @@ class ExtractResult(Model):
     reread: int = 0
     """Documents that were read now, and not found read from before."""
     pages_recognised: int = 0
-    """Pages of which all or a part went through OCR now; those of an earlier extraction don't
-    count."""
+    """Pages with words from OCR in what was read now. Of those, pages whose image was read before
+    took their words from the cache."""
 
 
 class ChunkResult(Model):
@@ -391,7 +391,7 @@ class LedgerLine(Model):
     points_retired: int = 0
     published: int = 0
     pages_recognised: int = 0
-    """Pages that went through OCR in this run."""
+    """Pages with words from OCR in the documents that were read in this run, cached ones too."""
     embedded: int = 0
     """Texts that went through the embedding model in this run."""
     error: str | None = None

@@ -257,3 +257,12 @@ def test_real_contracts_begin_when_they_say(corpus: Path, pattern: str) -> None:
     for file in files:
         text = file.read_text("utf-8", errors="replace").replace("\r", "")
         assert found(text).effective_from == REAL[pattern], file.name
+
+
+def test_a_pattern_that_takes_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.effective._SECONDS", 0.2)
+    date = r"(?P<date>\d{4}-\d{2}-\d{2})"
+    rule = EffectiveDateRule(text=(rf"(?:a|a|aa)+b{date}", rf"from\s+{date}"))
+    found = find_date(rule, extraction("a" * 60 + " in force from 2026-03-01."))
+    assert found.effective_from == day(2026, 3, 1)
+    assert [one.code for one in found.warnings] == ["effective_date_timeout"]

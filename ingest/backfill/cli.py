@@ -27,7 +27,7 @@ _SHOWN = 20
 _NAMES = {
     "refetched": "versions to fetch again",
     "reread": "versions to read again",
-    "pages_recognised": "pages for OCR",
+    "pages_recognised": "pages with OCR, cached ones too",
     "points_new": "points to add",
     "embedded": "texts to embed",
     "points_patched": "points that take other terms",

@@ -67,7 +67,7 @@ class Reader:
         """File name under which each reading was made."""
         self.documents_read = 0
         self.pages_recognised = 0
-        """Pages that went through OCR now."""
+        """Pages with words from OCR in what was read now, cached ones too."""
 
     def read(self, items: Sequence[FetchedItem]) -> list[Reading | ItemError]:
         """Return the reading of each item, or why there is none.
