@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import regex  # type: ignore[import-untyped]  # its stubs are a package of their own
 from fsspec.utils import glob_translate  # type: ignore[import-untyped]  # fsspec ships no types
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -297,8 +298,8 @@ def _months_known() -> Container[str]:
 def _broken_dates(rule: EffectiveDateRule) -> Iterator[tuple[Place, str]]:
     for index, pattern in enumerate(rule.text):
         try:
-            groups = re.compile(pattern).groupindex
-        except re.error as error:
+            groups = regex.compile(pattern).groupindex
+        except regex.error as error:
             yield ("effective_date", "text", index), f"is no regular expression: {error}"
             continue
         if "date" not in groups:
@@ -333,8 +334,8 @@ def _broken_files(source: FilesSource) -> Iterator[tuple[Place, str]]:
 
 def _broken_name_pattern(pattern: str) -> Iterator[tuple[Place, str]]:
     try:
-        groups = set(re.compile(pattern).groupindex)
-    except re.error as error:
+        groups = set(regex.compile(pattern).groupindex)
+    except regex.error as error:
         yield ("name_pattern",), f"is no regular expression: {error}"
         return
     known = ", ".join(sorted(NAME_GROUPS))

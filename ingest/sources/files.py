@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import regex  # type: ignore[import-untyped]  # its stubs are a package of their own
 from fsspec.utils import glob_translate  # type: ignore[import-untyped]  # fsspec ships no types
 
 from ingest.configuration import Configuration
@@ -55,7 +56,7 @@ class FilesConnector:
             source.storage_options,
         )
         self._pattern = re.compile(glob_translate(source.pattern))
-        self._name_pattern = re.compile(source.name_pattern) if source.name_pattern else None
+        self._name_pattern = regex.compile(source.name_pattern) if source.name_pattern else None
 
     def list(self) -> Iterator[ListingEntry]:
         """Yield the files that are in the folder now; see Connector.
@@ -306,12 +307,23 @@ class FilesConnector:
             ) from error
 
     def _said_by_name(self, key: str) -> dict[str, str]:
-        match = self._name_pattern.search(key) if self._name_pattern else None
+        if self._name_pattern is None:
+            return {}
+        try:
+            match = self._name_pattern.search(key, timeout=_SECONDS)
+        except TimeoutError as error:
+            raise UnlistableError(
+                "name_pattern_timeout",
+                f"the source's name_pattern took over {_SECONDS:.0f} seconds on its name. Simplify "
+                "it: parts that are optional or repeated should not match the same text.",
+            ) from error
         if match is None:
             return {}
         return {name: value.strip() for name, value in match.groupdict("").items() if value.strip()}
 
 
+_SECONDS = 5.0
+"""For the name pattern on one name: it may take for ever on a name that it half fits."""
 _YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 

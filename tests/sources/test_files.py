@@ -231,6 +231,16 @@ def test_a_date_in_a_name_that_is_none_is_reported(tmp_path: Path) -> None:
     assert problems(listing) == [("lease/v1_31.1.2024_x.txt", "date_invalid")]
 
 
+def test_a_pattern_that_takes_for_ever_on_a_name_is_reported_for_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.sources.files._SECONDS", 0.2)
+    pattern = r"^(?P<document>(?:a|a|aa)+)b\.txt$"
+    listing = folder(tmp_path, "a" * 60 + ".txt", "aab.txt", name_pattern=pattern).list()
+    assert problems(listing) == [("a" * 60 + ".txt", "name_pattern_timeout")]
+    assert [item.document_key for item in listing.items] == ["aa"]
+
+
 def test_real_contracts_are_versions_in_order(corpus: Path) -> None:
     files = connector(
         corpus,
