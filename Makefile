@@ -34,7 +34,8 @@ test-corpus: setup
 
 test-versions: setup
 	@MUNIMENT_TEST_KILLS=50 MUNIMENT_TEST_EXAMPLES=120 MUNIMENT_TEST_ROUNDS=10 \
-		$(VENV)/python -m pytest tests/test_together.py tests/test_crash.py tests/test_backfill_kills.py tests/test_contract_orders.py \
+		$(VENV)/python -m pytest tests/test_together.py tests/test_crash.py \
+		tests/test_backfill_kills.py tests/test_contract_orders.py \
 		tests/catalog/test_versions_machine.py
 
 lint: setup

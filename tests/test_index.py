@@ -15,8 +15,9 @@ from points import BACKENDS, DIMENSION, DOC, as_points, index_on, payload, utc, 
 from qdrant_client import QdrantClient
 
 from attribution.filters import default_filter, document_filter
+from ingest.collections import collection_slug
 from ingest.errors import ConfigurationError, FatalError, MunimentError, RetriableError
-from ingest.index import VectorIndex, collection_slug, delete_points, replace_payload, set_fields
+from ingest.index import VectorIndex, delete_points, replace_payload, set_fields
 from ingest.settings import QdrantSettings
 from schemas.payload import Payload
 
@@ -310,7 +311,7 @@ def test_a_second_opener_is_refused_before_it_reads_anything(
 ) -> None:
     """Local mode reads first and locks afterwards, so it could miss what was written between."""
     with index_on("embedded", tmp_path):
-        monkeypatch.setattr("ingest.index.QdrantClient", lambda **_: pytest.fail("it was read"))
+        monkeypatch.setattr("ingest.collections.QdrantClient", lambda **_: pytest.fail("it was read"))
         with pytest.raises(RetriableError):
             VectorIndex(QdrantSettings(), tmp_path, model_name="test", dimension=DIMENSION)
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -24,11 +23,12 @@ from points import index_on, payload, vector
 from sqlalchemy import event
 
 from attribution.filters import all_versions, as_published, in_force
-from ingest.artifacts import Artifacts
 from ingest.catalog import Catalog
 from ingest.catalog.models import Base
 from ingest.catalog.records import VersionDraft
 from ingest.index import VectorIndex
+from ingest.pipeline import Pipeline
+from ingest.settings import Settings
 from ingest.settling import settle_all
 from schemas.base import sha256_text
 from schemas.identity import document_id
@@ -110,8 +110,8 @@ class Machine(RuleBasedStateMachine):
         home = self.folder / uuid.uuid4().hex
         self.opened = index_on("embedded", home)
         self.index: VectorIndex = self.opened.__enter__()
-        artifacts = Artifacts(str(home / "artifacts"))
-        self.pipeline: Any = SimpleNamespace(catalog=self.catalog, artifacts=artifacts)
+        self.pipeline = Pipeline(Settings(home=home), "run")
+        self.pipeline.catalog = self.catalog
         self.parts: dict[int, int] = {}
 
     def teardown(self) -> None:
