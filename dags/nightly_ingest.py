@@ -40,10 +40,12 @@ def nightly_ingest() -> None:
     @task(execution_timeout=timedelta(minutes=5))
     def sources() -> list[str]:
         """Check the configuration before anything starts, and return the ids of the sources."""
+        from ingest.quality.thresholds import load_thresholds
         from ingest.runner import resume_erasures, resume_settling
 
         pipeline = current_pipeline()
         configuration = pipeline.configuration
+        load_thresholds(pipeline.settings.gate)
         resume_erasures(pipeline)
         resume_settling(pipeline)
         wanted = get_current_context()["params"]["sources"]

@@ -16,6 +16,7 @@ from ingest.errors import DataQualityError, FatalError, MunimentError, Retriable
 from ingest.ledger import BATCH_STAGES, failure_path, sweep_path
 from ingest.pipeline import Pipeline
 from ingest.progress import ProgressEvent
+from ingest.quality.thresholds import load_thresholds
 from ingest.secrets import redact
 from ingest.steps.retire import retire_path
 from schemas.base import utc_now
@@ -179,6 +180,7 @@ def run_all(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     """
     for source_id in source_ids:
         pipeline.configuration.source(source_id)
+    load_thresholds(pipeline.settings.gate)
     # A FatalError ends the work; the ledger then says what was left undone.
     with suppress(FatalError):
         with others_go_on():

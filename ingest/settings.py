@@ -109,6 +109,8 @@ class GateSettings(_Section):
     """A batch with more than this share of failing documents is stopped as a whole…"""
     stop_min_documents: Annotated[int, Field(ge=1)] = 5
     """…if at least this many fail: one bad file in a batch of two is no reason."""
+    thresholds_file: Path | None = None
+    """YAML file with the installation's own severities, limits, owners and bands."""
 
 
 class Settings(BaseSettings):

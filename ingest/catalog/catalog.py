@@ -9,6 +9,7 @@ from ingest.catalog.items import Items
 from ingest.catalog.licences import Licences
 from ingest.catalog.listings import Listings
 from ingest.catalog.locks import Locks
+from ingest.catalog.metrics import Metrics
 from ingest.catalog.publishing import Publishing
 from ingest.catalog.quarantine import Quarantine
 from ingest.catalog.rebuilds import Rebuilds
@@ -27,6 +28,7 @@ class Catalog(
     Sources,
     Quarantine,
     Runs,
+    Metrics,
     Embeddings,
     Erasures,
     Traces,

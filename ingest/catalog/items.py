@@ -296,8 +296,26 @@ def set_refused(
     )
 
 
-def close_entries(session: Session, source_id: str, source_key: str) -> None:
-    """Close the item's open entries: it was published or opened after all."""
+def close_entries(
+    session: Session,
+    source_id: str,
+    source_key: str,
+    *,
+    listed: bool = True,
+    version: int | None = None,
+) -> None:
+    """Close open entries of an item: it was published or opened after all.
+
+    Args:
+        session: a session that writes.
+        source_id: its source.
+        source_key: its key.
+        listed: whether it was worked on as its source lists it.
+        version: number of the version that was published.
+    """
+    meant = [QuarantineRow.version == version] if version is not None else []
+    if listed:
+        meant.append(QuarantineRow.version.is_(None))
     change(
         session,
         update(QuarantineRow)
@@ -305,6 +323,7 @@ def close_entries(session: Session, source_id: str, source_key: str) -> None:
             QuarantineRow.source_id == source_id,
             QuarantineRow.source_key == source_key,
             QuarantineRow.state == "open",
+            or_(*meant),
         )
         .values(state="closed"),
     )

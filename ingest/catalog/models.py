@@ -21,8 +21,11 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from ingest.catalog.types import FreeText, JsonObject, UtcDateTime
 from schemas.base import OPEN_END
 
-OPEN_ENTRY = text("state = 'open'")
+OPEN_OF_ITEM = text("state = 'open' AND version IS NULL")
 """The condition of the index that keeps one open quarantine entry per item and reason."""
+
+OPEN_OF_VERSION = text("state = 'open' AND version IS NOT NULL")
+"""The same per stored version, item and reason."""
 
 FILLING = text("state = 'filling'")
 """The condition of the index that keeps one rebuild under way per alias."""
@@ -253,8 +256,31 @@ class RunRow(Base):
     ledger: Mapped[dict[str, Any] | None]
 
 
+class MetricRow(Base):
+    """What was measured of a run, of one source or (``source_id`` empty) of all together."""
+
+    __tablename__ = "run_metrics"
+    __table_args__ = (
+        CheckConstraint("state IN ('learning', 'ok', 'warn', 'stop')", name="state"),
+        Index(None, "source_id", "name"),
+    )
+
+    run_id: Mapped[str] = mapped_column(primary_key=True)
+    source_id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[float]
+    low: Mapped[float | None]
+    """The band that earlier runs give; NULL on a side where any value will do."""
+    high: Mapped[float | None]
+    state: Mapped[str]
+    """learning: too few earlier runs for a band; warn and stop: outside it."""
+
+
 class QuarantineRow(Base):
-    """Something that was refused, and why; at most one open entry per item and reason."""
+    """Something that was refused, and why.
+
+    At most one open entry per item and reason, and for each of its stored versions.
+    """
 
     __tablename__ = "quarantine"
     __table_args__ = (
@@ -266,8 +292,18 @@ class QuarantineRow(Base):
             "source_key",
             "code",
             unique=True,
-            sqlite_where=OPEN_ENTRY,
-            postgresql_where=OPEN_ENTRY,
+            sqlite_where=OPEN_OF_ITEM,
+            postgresql_where=OPEN_OF_ITEM,
+        ),
+        Index(
+            "uq_quarantine_open_version",
+            "source_id",
+            "source_key",
+            "code",
+            "version",
+            unique=True,
+            sqlite_where=OPEN_OF_VERSION,
+            postgresql_where=OPEN_OF_VERSION,
         ),
     )
 
@@ -275,6 +311,8 @@ class QuarantineRow(Base):
     source_id: Mapped[str]
     source_key: Mapped[str]
     doc_id: Mapped[str | None]
+    version: Mapped[int | None]
+    """Of the stored version that was worked on again; NULL for what its source lists."""
     level: Mapped[str]
     stage: Mapped[str]
     code: Mapped[str]

@@ -99,7 +99,13 @@ class Publishing(Transactions):
                     run_id=run_id,
                     at=published_at,
                 )
-                close_entries(session, document.source_id, source_key)
+            close_entries(
+                session,
+                document.source_id,
+                source_key,
+                listed=fingerprint is not None,
+                version=version,
+            )
             if renamed_from is not None:
                 remove_renamed(session, document.source_id, renamed_from, doc_id)
             if fingerprint is None:

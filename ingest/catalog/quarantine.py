@@ -26,9 +26,9 @@ class Quarantine(Transactions):
     ) -> None:
         """Put what was refused into quarantine, and take its staged version out of the way.
 
-        While an entry of the same item and reason is open it is that entry which is seen again,
-        counted once a run. With a fingerprint the item is not tried again in this state; without
-        one the next run tries it anew.
+        While an entry of the same item and reason (and stored version, if one was worked on again)
+        is open it is that entry which is seen again, counted once a run. With a fingerprint the
+        item is not tried again in this state; without one the next run tries it anew.
         """
         self._retrying(lambda: self._refuse(refusal, run_id, pipeline_version, level))
 
@@ -146,6 +146,7 @@ def _set_entry(
             QuarantineRow.source_id == refusal.source_id,
             QuarantineRow.source_key == refusal.source_key,
             QuarantineRow.code == refusal.code,
+            QuarantineRow.version.is_not_distinct_from(refusal.stored),
             QuarantineRow.state == "open",
         )
         .with_for_update()
@@ -156,6 +157,7 @@ def _set_entry(
             source_key=refusal.source_key,
             code=refusal.code,
             doc_id=None,
+            version=refusal.stored,
             dismiss_reason=None,
             first_run=run_id,
             last_run=run_id,

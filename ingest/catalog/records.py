@@ -163,6 +163,8 @@ class QuarantineRecord(Model):
     source_id: str
     source_key: str
     doc_id: str | None
+    version: int | None
+    """Of the stored version that was worked on again; None for what its source lists."""
     level: QuarantineLevel
     stage: Stage
     code: str

@@ -70,7 +70,7 @@ def contract_expectations() -> Iterator[Expectation]:
         value_set=[""],
         **about("contract_broken", "A payload must keep its contract, field by field."),
     )
-    required = [name for name in Payload.model_fields if not _may_be_none(name)]
+    required = [name for name in Payload.model_fields if not may_be_none(name)]
     yield ExpectFieldsToBePresent(
         column_list=[name for name in required if name != "licence_id"],
         **about("field_missing", "A payload must have all its required fields."),
@@ -109,5 +109,6 @@ def _limits(metadata: list[Any]) -> dict[str, Any]:
     }
 
 
-def _may_be_none(field: str) -> bool:
+def may_be_none(field: str) -> bool:
+    """Tell whether a payload may lack a value in the field."""
     return NoneType in get_args(Payload.model_fields[field].annotation)

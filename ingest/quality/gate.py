@@ -35,6 +35,7 @@ from ingest.quality.results import (
     Severity,
 )
 from ingest.quality.suites import chunk_suite
+from ingest.quality.thresholds import Rules
 from ingest.settings import GateSettings
 
 __all__ = ["ExpectationCheck", "GateFailure", "GateResult", "check", "payload_problems"]
@@ -60,11 +61,13 @@ def check(
     settings: GateSettings,
     now: datetime,
     suite: gx.ExpectationSuite | None = None,
+    rules: Rules | None = None,
 ) -> GateResult:
     """Check a batch that :func:`ingest.quality.frame.build_frame` made.
 
     Failing rows are in the result, each of them; whether the batch goes on is for the caller to
-    say (:meth:`GateResult.raise_if_stopped`).
+    say (:meth:`GateResult.raise_if_stopped`). ``rules`` are the installation's own for the batch's
+    source.
 
     Raises:
         DataQualityError: nothing was checked, or not what was meant to be: ``gate_empty_batch``,
@@ -83,7 +86,8 @@ def check(
     frame = frame.reset_index(drop=True)
     batch = _batch(frame)
     results = _validate(batch, suite)
-    checks = tuple(_check(result, len(frame)) for result in results)
+    rules = rules or Rules()
+    checks = tuple(_check(result, len(frame), rules) for result in results)
     if not any(one.checked_rows for one in checks):
         raise DataQualityError(
             "gate_checked_nothing",
@@ -91,7 +95,7 @@ def check(
             f"{len(frame)} rows. Correct their row conditions in ingest/quality/suites.py.",
         )
     failures = [
-        _failure(frame, one, _failing_rows(batch, result, len(frame)))
+        _failure(frame, one, _failing_rows(batch, result, len(frame)), rules)
         for one, result in zip(checks, results, strict=True)
         if not result.success
     ]
@@ -190,19 +194,20 @@ def _columns(config: ExpectationConfiguration) -> tuple[str, ...]:
     return (*single, *kwargs.get("column_list", ()))
 
 
-def _check(result: ExpectationValidationResult, rows: int) -> ExpectationCheck:
+def _check(result: ExpectationValidationResult, rows: int, rules: Rules) -> ExpectationCheck:
     config = _config(result)
     meta = config.meta or {}
+    own = rules.expectation(_code(config))
     counts = result.result
     checked = counts.get("element_count", rows) - counts.get("missing_count", 0)
     return ExpectationCheck(
         code=_code(config),
         expectation=config.type,
         columns=_columns(config),
-        severity=config.severity.value,
+        severity=own.severity or config.severity.value,
         description=config.description or config.type,
         guarantee=meta.get("guarantee"),
-        owner=meta.get("owner"),
+        owner=own.owner or meta.get("owner"),
         checked_rows=int(checked),
         failed_rows=0 if result.success else int(counts.get("unexpected_count", rows)),
     )
@@ -217,7 +222,9 @@ def _failing_rows(batch: Batch, result: ExpectationValidationResult, rows: int) 
     return [int(row) for row in again.result.get("unexpected_index_list") or range(rows)]
 
 
-def _failure(frame: pd.DataFrame, one: ExpectationCheck, rows: list[int]) -> GateFailure:
+def _failure(
+    frame: pd.DataFrame, one: ExpectationCheck, rows: list[int], rules: Rules
+) -> GateFailure:
     failing = frame.iloc[rows]
     nameless = failing[["doc_id", "version"]].isna().any(axis="columns")
     if one.severity == "critical" and nameless.any():
@@ -227,6 +234,7 @@ def _failure(frame: pd.DataFrame, one: ExpectationCheck, rows: list[int]) -> Gat
             "nothing could be kept back for them. The batch is stopped; correct the chunk step.",
         )
     versions = Counter(zip(failing["doc_id"], failing["version"], strict=True))
+    sizes = Counter(zip(frame["doc_id"], frame["version"], strict=True))
     return GateFailure(
         code=one.code,
         expectation=one.expectation,
@@ -236,10 +244,16 @@ def _failure(frame: pd.DataFrame, one: ExpectationCheck, rows: list[int]) -> Gat
         guarantee=one.guarantee,
         chunk_ids=tuple(failing["chunk_id"].fillna("missing").astype(str)),
         versions=tuple(
-            FailedVersion(doc_id=str(doc_id), version=int(version), chunks=chunks)
+            FailedVersion(
+                doc_id=str(doc_id),
+                version=int(version),
+                chunks=chunks,
+                of_chunks=sizes[doc_id, version],
+            )
             for (doc_id, version), chunks in versions.items()
             if not pd.isna(version)
         ),
+        limit=rules.expectation(one.code).limit,
         examples=tuple(_examples(failing, one.columns)),
     )
 

@@ -37,6 +37,14 @@ class FailedVersion(Model):
     doc_id: str
     version: int
     chunks: int
+    of_chunks: int | None = None
+    """How many it has."""
+
+    def is_within(self, limit: float | None) -> bool:
+        """Tell whether no larger a share of its chunks fails than ``limit``."""
+        if limit is None or self.of_chunks is None:
+            return False
+        return self.chunks <= limit * self.of_chunks
 
 
 class GateFailure(Model):
@@ -52,6 +60,8 @@ class GateFailure(Model):
     chunk_ids: tuple[str, ...]
     """Of all failing rows, in the order of the batch."""
     versions: tuple[FailedVersion, ...]
+    limit: float | None = None
+    """Share of a version's chunks that may fail without keeping it out; None for none."""
     examples: tuple[str, ...]
     """A few of the values, short and inert (:func:`ingest.quality.values.inert`)."""
 
@@ -71,6 +81,8 @@ class GateResult(Model):
     """The critical ones first."""
     stop_share: float
     stop_min_documents: int
+    unlike_history: tuple[str, ...] = ()
+    """Why the source is stopped, whatever its chunks are like, in sentences."""
 
     @property
     def checked_expectations(self) -> int:
@@ -96,7 +108,7 @@ class GateResult(Model):
         """Why each version with a critical failure is refused, by document id and version."""
         reasons: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
         for failure in self.critical:
-            for failed in failure.versions:
+            for failed in _kept_out(failure):
                 chunks = _count(failed.chunks, "chunk")
                 reason = f"{failure.code} in {chunks} ({failure.requirement})"
                 reasons[failed.doc_id, failed.version].append(reason)
@@ -107,31 +119,40 @@ class GateResult(Model):
         """Codes of the critical failures of each document, by document id."""
         codes: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for failure in self.critical:
-            for failed in failure.versions:
+            for failed in _kept_out(failure):
                 codes[failed.doc_id][failure.code] = None
         return {doc_id: list(of_document) for doc_id, of_document in codes.items()}
 
     @property
     def passed(self) -> bool:
         """True if nothing is kept out."""
-        return not self.critical
+        return not self.failed_documents and not self.unlike_history
 
     @property
     def stopped(self) -> bool:
-        """True if so many documents fail that the fault is taken to be the batch's own."""
+        """True if the source is unlike itself, or so many documents fail that the batch is."""
         failed = len(self.failed_documents)
-        return (
+        return bool(self.unlike_history) or (
             failed >= self.stop_min_documents and failed > self.stop_share * self.checked_documents
         )
 
     def raise_if_stopped(self) -> None:
-        """Raise ``gate_stopped`` if the batch is stopped as a whole.
+        """Raise if the batch is stopped as a whole.
 
         Raises:
-            DataQualityError: with the main reasons, their counts, and what to do next.
+            DataQualityError: ``gate_unlike_history``, or ``gate_stopped`` with the main reasons,
+                their counts, and what to do next.
         """
         if not self.stopped:
             return
+        if self.unlike_history:
+            raise DataQualityError(
+                "gate_unlike_history",
+                f"The batch is stopped, and so are those of its source that follow: "
+                f"{' '.join(self.unlike_history)} Nothing of it was loaded, and its items are "
+                "tried again at the next run. If the source is meant to be like this, widen the "
+                "band or set its action to warn in the file of thresholds.",
+            )
         by_documents = sorted(self.critical, key=lambda failure: -_documents(failure))
         reasons = "; ".join(
             f"{failure.code} in {_count(_documents(failure), 'document')}, "
@@ -148,6 +169,10 @@ class GateResult(Model):
             "MUNIMENT_GATE__STOP_SHARE and MUNIMENT_GATE__STOP_MIN_DOCUMENTS set when a batch is "
             "stopped.",
         )
+
+
+def _kept_out(failure: GateFailure) -> list[FailedVersion]:
+    return [failed for failed in failure.versions if not failed.is_within(failure.limit)]
 
 
 def _documents(failure: GateFailure) -> int:

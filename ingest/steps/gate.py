@@ -8,10 +8,22 @@ from ingest.errors import DataQualityError
 from ingest.pipeline import Pipeline
 from ingest.quality.frame import GateInput, WordCover, build_frame
 from ingest.quality.gate import check
+from ingest.quality.metrics import profile_path, unlike_history
+from ingest.quality.profile import profile_batch
+from ingest.quality.thresholds import load_thresholds
 from ingest.steps.refusals import refuse
 from schemas.base import utc_now
 from schemas.document import Extraction
-from schemas.run import BatchRef, ChunkedVersion, ChunkRecord, ChunkResult, GateStep, Refusal
+from schemas.run import (
+    BatchRef,
+    ChunkedVersion,
+    ChunkRecord,
+    ChunkResult,
+    ExtractResult,
+    FetchResult,
+    GateStep,
+    Refusal,
+)
 
 
 def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
@@ -23,11 +35,23 @@ def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     Raises:
         DataQualityError: nothing could be checked, or so much failed that the batch is stopped.
     """
-    versions = pipeline.stage_result(ref, "chunk", ChunkResult).chunked
+    chunked = pipeline.stage_result(ref, "chunk", ChunkResult)
+    versions = chunked.chunked
+    worked_on, refused_before = _so_far(pipeline, ref, chunked)
     if not versions:
+        profile = profile_batch(None, None, items=worked_on, refused=refused_before)
+        pipeline.artifacts.write(profile_path(pipeline, ref.batch_id), profile)
         return pipeline.finish(ref, "gate", GateStep(), passed=0, refused=0)
     frame = build_frame(_inputs(pipeline, versions))
-    checked = check(frame, pipeline.settings.gate, utc_now())
+    thresholds = load_thresholds(pipeline.settings.gate)
+    rules = thresholds.of(ref.source_id)
+    checked = check(frame, pipeline.settings.gate, utc_now(), rules=rules)
+    profile = profile_batch(
+        frame, checked, items=worked_on, refused=refused_before + len(checked.failed_versions)
+    )
+    pipeline.artifacts.write(profile_path(pipeline, ref.batch_id), profile)
+    if reasons_to_stop := unlike_history(pipeline, ref, profile, thresholds):
+        checked = checked.model_copy(update={"unlike_history": reasons_to_stop})
     result_uri = pipeline.artifacts.write(pipeline.stage_path(ref.batch_id, "gate-result"), checked)
     passed: list[ChunkedVersion] = []
     refused: list[Refusal] = []
@@ -39,7 +63,7 @@ def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
             passed.append(version)
             continue
         chunks_refused += version.chunks
-        error = _refusal(planned.item.source_key, reasons)
+        error = _refusal(planned.item.source_key, reasons, checked.unlike_history)
         # What only stood in a stopped batch was not found wanting: the next run takes it again.
         refused.append(
             refuse(
@@ -64,7 +88,23 @@ def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
     return done
 
 
-def _refusal(source_key: str, reasons: list[str]) -> DataQualityError:
+def _so_far(pipeline: Pipeline, ref: BatchRef, chunked: ChunkResult) -> tuple[int, int]:
+    """Return how much the batch worked on, and how much of it is in quarantine by now."""
+    fetched = pipeline.stage_result(ref, "fetch", FetchResult)
+    extracted = pipeline.stage_result(ref, "extract", ExtractResult)
+    refused = len(fetched.refused) + len(extracted.refused) + len(chunked.refused)
+    return len(pipeline.batch(ref).items) + extracted.members, refused
+
+
+def _refusal(
+    source_key: str, reasons: list[str], unlike_history: tuple[str, ...]
+) -> DataQualityError:
+    if not reasons and unlike_history:
+        return DataQualityError(
+            "gate_unlike_history",
+            f"{source_key}: kept back because its source is unlike itself. "
+            f"{' '.join(unlike_history)} It is tried again at the next run.",
+        )
     if not reasons:
         return DataQualityError(
             "gate_stopped",

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from ingest.errors import ItemError
+from ingest.errors import ConfigurationError, ItemError
 from ingest.freshness import freshness
 from ingest.ledger import build_ledger
 from ingest.pipeline import Pipeline, report_folder
+from ingest.quality.metrics import alerts, measure
 from ingest.quality.report import ReadingNote, write_report
 from ingest.quality.results import GateResult
+from ingest.quality.thresholds import load_thresholds
 from schemas.base import utc_now
 from schemas.document import Extraction
 from schemas.run import (
@@ -35,7 +37,7 @@ def report(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
 
     Runs whatever became of the other steps, so that a run that failed has a ledger too.
     """
-    ledger = build_ledger(pipeline, source_ids)
+    ledger = _with_metrics(pipeline, build_ledger(pipeline, source_ids))
     folder = report_folder(pipeline.home, pipeline.run_id)
     write_report(
         ledger,
@@ -48,6 +50,18 @@ def report(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     _draw_pages(pipeline, folder / "pages")
     pipeline.catalog.finish_run(pipeline.run_id, ledger)
     return ledger
+
+
+def _with_metrics(pipeline: Pipeline, ledger: Ledger) -> Ledger:
+    """Keep what is measured of the run; what is outside its band becomes an alert."""
+    try:
+        thresholds = load_thresholds(pipeline.settings.gate)
+    except ConfigurationError as error:
+        # The batches were stopped for it; the run must have its ledger all the same.
+        return ledger.model_copy(update={"alerts": (*ledger.alerts, error.message)})
+    metrics = measure(pipeline, ledger, thresholds)
+    pipeline.catalog.store_metrics(pipeline.run_id, metrics)
+    return ledger.model_copy(update={"alerts": (*ledger.alerts, *alerts(metrics))})
 
 
 def _gate_results(pipeline: Pipeline) -> Iterator[GateResult]:
