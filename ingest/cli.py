@@ -29,6 +29,7 @@ from ingest.diff.cli import diff
 from ingest.erasure.cli import forget_app
 from ingest.errors import ItemError
 from ingest.licences_cli import licences_app
+from ingest.quality.cli import quality_app
 from ingest.rebuild.cli import rebuild_app
 from ingest.versions_cli import versions_app
 from schemas.licence import Use
@@ -45,6 +46,7 @@ app.add_typer(forget_app, name="forget")
 app.add_typer(licences_app, name="licences")
 app.add_typer(versions_app, name="versions")
 app.add_typer(rebuild_app, name="rebuild")
+app.add_typer(quality_app, name="quality")
 app.command("backfill")(backfill)
 app.command("diff")(diff)
 

@@ -14,7 +14,7 @@ from ingest.quality.thresholds import Rules, Thresholds
 from schemas.quality import WHOLE_RUN, Band, BatchProfile, Metric
 from schemas.run import Batch, BatchRef, Ledger, LedgerLine, SourcePlan
 
-_MOST_RUNS = 365
+MOST_RUNS = 365
 """As many earlier runs as a rule can ask for."""
 
 
@@ -72,7 +72,7 @@ def unlike_history(
         return ()
     others = (one for one in plan.batches if one != ref.batch_id)
     so_far = merge([profile, *_of_batches(pipeline, others)])
-    history = pipeline.catalog.metric_history(ref.source_id, pipeline.run_id, _MOST_RUNS)
+    history = pipeline.catalog.metric_history(ref.source_id, pipeline.run_id, MOST_RUNS)
     values = {"listed": float(plan.listed), "changed": float(plan.new + plan.changed)}
     values.update(figures(so_far, mix_of(history)))
     if so_far.items:
@@ -122,7 +122,7 @@ def _measure(
     profile: BatchProfile,
     thresholds: Thresholds,
 ) -> Iterator[Metric]:
-    history = pipeline.catalog.metric_history(source_id, pipeline.run_id, _MOST_RUNS)
+    history = pipeline.catalog.metric_history(source_id, pipeline.run_id, MOST_RUNS)
     values = {"listed": float(sum(line.listed for line in lines))}
     worked_on = sum(line.new + line.changed + line.members for line in lines)
     failed = sum(line.failed for line in lines)
