@@ -13,6 +13,8 @@ from typing import Any
 
 import pendulum
 from airflow.sdk import Param, dag, get_current_context, task
+from airflow.sdk.definitions.callback import AsyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
 from dags.wiring import RETRIES, VERSIONS, batch, current_pipeline, tell
 
@@ -24,6 +26,12 @@ from dags.wiring import RETRIES, VERSIONS, batch, current_pipeline, tell
     catchup=False,
     max_active_runs=1,
     dagrun_timeout=timedelta(hours=12),
+    # At 08:00 people begin to ask; the run is told to be late two hours before.
+    deadline=DeadlineAlert(
+        reference=DeadlineReference.DAGRUN_QUEUED_AT,
+        interval=timedelta(hours=4),
+        callback=AsyncCallback("ingest.alerts.airflow.nightly_is_late"),
+    ),
     default_args=RETRIES,
     params={
         "run_id": Param(None, type=["null", "string"], description="Name of the run's ledger."),

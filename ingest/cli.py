@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from ingest.backfill.cli import backfill
+from ingest.alerts.cli import alerts_app
 from ingest.cli_common import (
     Json,
     console,
@@ -30,15 +31,14 @@ from ingest.erasure.cli import forget_app
 from ingest.errors import ItemError
 from ingest.licences_cli import licences_app
 from ingest.quality.cli import quality_app
+from ingest.quarantine_cli import quarantine_app
 from ingest.rebuild.cli import rebuild_app
 from ingest.versions_cli import versions_app
 from schemas.licence import Use
-from schemas.run import QuarantineState
 
 app = typer.Typer(
     help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None
 )
-quarantine_app = typer.Typer(help="Look at what was refused, and decide.", no_args_is_help=True)
 config_app = typer.Typer(help="Check the configuration.", no_args_is_help=True)
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(config_app, name="config")
@@ -47,6 +47,7 @@ app.add_typer(licences_app, name="licences")
 app.add_typer(versions_app, name="versions")
 app.add_typer(rebuild_app, name="rebuild")
 app.add_typer(quality_app, name="quality")
+app.add_typer(alerts_app, name="alerts")
 app.command("backfill")(backfill)
 app.command("diff")(diff)
 
@@ -221,61 +222,6 @@ def chunk(context: typer.Context, file: File, as_json: Json = False) -> None:
             sys.stdout.write(one.model_dump_json() + "\n")
         else:
             views.print_chunk(console, one)
-
-
-@quarantine_app.command("list")
-@reports_errors
-def quarantine_list(
-    context: typer.Context,
-    state: Annotated[QuarantineState, typer.Option(help="Which entries.")] = "open",
-    as_json: Json = False,
-) -> None:
-    """List what is in quarantine."""
-    from ingest import operations, views
-
-    entries = operations.quarantine(settings_of(context), state)
-    if as_json:
-        print_json([entry.model_dump(mode="json") for entry in entries])
-    else:
-        views.print_quarantine(console, entries)
-
-
-@quarantine_app.command("show")
-@reports_errors
-def quarantine_show(context: typer.Context, number: int, as_json: Json = False) -> None:
-    """Show one entry with its evidence."""
-    from ingest import operations, views
-
-    entry = operations.quarantine_entry(settings_of(context), number).model_dump(mode="json")
-    if as_json:
-        print_json(entry)
-    else:
-        views.print_record(console, entry)
-
-
-@quarantine_app.command("retry")
-@reports_errors
-def quarantine_retry(context: typer.Context, number: int, as_json: Json = False) -> None:
-    """Let the next run try the item again."""
-    from ingest import operations, views
-
-    entry = operations.quarantine_retry(settings_of(context), number)
-    views.print_decision(console, entry, "is tried again at the next run", as_json)
-
-
-@quarantine_app.command("dismiss")
-@reports_errors
-def quarantine_dismiss(
-    context: typer.Context,
-    number: int,
-    reason: Annotated[str, typer.Option(help="Why it may be left out.")],
-    as_json: Json = False,
-) -> None:
-    """Leave the item out for good, with a reason."""
-    from ingest import operations, views
-
-    entry = operations.quarantine_dismiss(settings_of(context), number, reason)
-    views.print_decision(console, entry, "is left out", as_json)
 
 
 @config_app.command("check")

@@ -311,7 +311,10 @@ def check_configuration(settings: Settings) -> dict[str, Any]:
     Raises:
         ConfigurationError: something is wrong; all of it is named with file and line.
     """
+    from ingest.alerts.telling import check_addresses
+
     configuration = load_configuration(settings.sources_file, settings.licences_file)
+    check_addresses(settings.alerts)
     now = utc_now()
     return {
         "sources_file": str(settings.sources_file),

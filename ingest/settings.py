@@ -113,6 +113,17 @@ class GateSettings(_Section):
     """YAML file with the installation's own severities, limits, owners and bands."""
 
 
+class AlertSettings(_Section):
+    """Who is told of incidents, and what counts as one."""
+
+    urls: tuple[SecretStr, ...] = ()
+    """Where messages go, in the form of Apprise: mailtos://, jsons:// and many others."""
+    late_after_hours: Annotated[float, Field(gt=0)] = 26.0
+    """Without a run that ended, since the last one did."""
+    licence_days: Annotated[int, Field(ge=0)] = 30
+    """How long before a licence ends that is an incident."""
+
+
 class Settings(BaseSettings):
     """All settings of one installation."""
 
@@ -139,6 +150,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     gate: GateSettings = GateSettings()
+    alerts: AlertSettings = AlertSettings()
 
 
 def load_settings(**overrides: Any) -> Settings:

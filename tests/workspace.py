@@ -49,6 +49,8 @@ class Workspace:
             licences_file=folder / "licences.yaml",
             **settings,
         )
+        self.more_environment: dict[str, str] = {}
+        """Further variables for the command line."""
 
     def write(self, path: str, content: str | bytes) -> Path:
         """Write a file of a source."""
@@ -97,6 +99,7 @@ class Workspace:
             "MUNIMENT_LICENCES_FILE": str(self.settings.licences_file),
             "MUNIMENT_EXTRACTION__LAYOUT": str(extraction.layout),
             "MUNIMENT_EXTRACTION__WORKERS": str(extraction.workers),
+            **self.more_environment,
         }
 
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:

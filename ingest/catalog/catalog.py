@@ -5,6 +5,7 @@ from __future__ import annotations
 from ingest.catalog.documents import Documents
 from ingest.catalog.embeddings import Embeddings
 from ingest.catalog.erasures import Erasures
+from ingest.catalog.incidents import Incidents
 from ingest.catalog.items import Items
 from ingest.catalog.licences import Licences
 from ingest.catalog.listings import Listings
@@ -35,6 +36,7 @@ class Catalog(
     Licences,
     Locks,
     Rebuilds,
+    Incidents,
 ):
     """Which documents, versions, items, runs and refusals there are.
 

@@ -25,6 +25,7 @@ _STRIPES = 256
 """Lock files of a catalogue in SQLite: documents that share one wait for each other, no more."""
 _INDEX = "index"
 """What all who change points hold together, and who changes the collection alone."""
+_ALERTS = "alerts"
 _LOCK_NOT_AVAILABLE = "55P03"
 
 
@@ -52,6 +53,16 @@ class Locks(Transactions):
             RetriableError: ``index_in_use`` where others hold documents for too long.
         """
         with self._lock(_INDEX, _index_in_use):
+            yield
+
+    @contextmanager
+    def alerts_lock(self) -> Iterator[None]:
+        """Keep others from telling people of incidents meanwhile.
+
+        Raises:
+            RetriableError: ``alerts_locked`` where another one takes too long.
+        """
+        with self._lock(_ALERTS, _alerts_locked):
             yield
 
     @contextmanager
@@ -97,7 +108,7 @@ class Locks(Transactions):
         folder = Path(f"{database}.locks")
         folder.mkdir(parents=True, exist_ok=True)
         stripe = int.from_bytes(_digest(name)[:2], "big") % _STRIPES
-        file = folder / (name if name == _INDEX else f"{stripe:03d}")
+        file = folder / (name if name in (_INDEX, _ALERTS) else f"{stripe:03d}")
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             deadline = time.monotonic() + _WAIT_SECONDS
@@ -143,4 +154,12 @@ def _index_in_use(_: str) -> RetriableError:
         "index_in_use",
         f"Others have been changing points of the index for more than {_WAIT_SECONDS:.0f} seconds "
         "without a break. Try again; what was filled so far stays.",
+    )
+
+
+def _alerts_locked(_: str) -> RetriableError:
+    return RetriableError(
+        "alerts_locked",
+        f"Another process has been telling people of incidents for more than {_WAIT_SECONDS:.0f} "
+        "seconds. Those it does not tell are told the next time.",
     )

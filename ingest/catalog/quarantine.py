@@ -15,7 +15,7 @@ from ingest.catalog.transactions import Transactions, batches, change, to_record
 from ingest.catalog.versions import drop_pending
 from ingest.errors import ItemError
 from schemas.base import utc_now
-from schemas.run import QuarantineState, Refusal
+from schemas.run import QuarantineState, Refusal, Stage
 
 
 class Quarantine(Transactions):
@@ -53,12 +53,18 @@ class Quarantine(Transactions):
                     change(session, staged.values(state="abandoned", unsettled_at=at))
                 drop_pending(session, which, run_id)
 
-    def close_listing_problems(self, source_id: str, still: Collection[tuple[str, str]]) -> int:
+    def close_listing_problems(
+        self,
+        source_id: str,
+        still: Collection[tuple[str, str]],
+        keys: Collection[str] | None = None,
+    ) -> int:
         """Close the open entries of what could not be listed and now can.
 
         Args:
             source_id: the source.
             still: key and code of each problem that its latest listing has.
+            keys: of the items that were looked at; all of them where it is None.
 
         Returns:
             How many were closed.
@@ -73,6 +79,7 @@ class Quarantine(Transactions):
                 row.id
                 for row in session.scalars(open_ones)
                 if (row.source_key, row.code) not in still
+                and (keys is None or row.source_key in keys)
             ]
         if not over:
             return 0
@@ -83,14 +90,33 @@ class Quarantine(Transactions):
         return len(over)
 
     def quarantine(
-        self, state: QuarantineState | None = "open", source_id: str | None = None
+        self,
+        state: QuarantineState | None = "open",
+        source_id: str | None = None,
+        *,
+        code: str | None = None,
+        stage: Stage | None = None,
+        before: datetime | None = None,
     ) -> list[QuarantineRecord]:
-        """Return the entries in a state (or in any), of a source (or of all), oldest first."""
+        """Return entries, oldest first; of a state, or any; all of what is given has to hold.
+
+        Args:
+            state: open, dismissed or closed.
+            source_id: of this source.
+            code: with this reason.
+            stage: refused by this step.
+            before: first seen before this instant.
+        """
+        wanted = (
+            (QuarantineRow.state, state),
+            (QuarantineRow.source_id, source_id),
+            (QuarantineRow.code, code),
+            (QuarantineRow.stage, stage),
+        )
         query = select(QuarantineRow).order_by(QuarantineRow.id)
-        if state is not None:
-            query = query.where(QuarantineRow.state == state)
-        if source_id is not None:
-            query = query.where(QuarantineRow.source_id == source_id)
+        query = query.where(*(column == value for column, value in wanted if value is not None))
+        if before is not None:
+            query = query.where(QuarantineRow.first_seen < before)
         with self._reading() as session:
             return [to_record(QuarantineRecord, row) for row in session.scalars(query)]
 
@@ -114,12 +140,15 @@ class Quarantine(Transactions):
     def retry_quarantine(self, entry_id: int) -> QuarantineRecord:
         """Make the next run work on the entry's item again; the entry stays until that succeeds.
 
+        A stored version is worked on again by the next backfill, without being asked.
+
         Raises:
             ItemError: ``quarantine_unknown``.
         """
         with self._writing() as session:
             row = _entry(session, entry_id)
-            forget_fingerprint(session, row.source_id, row.source_key)
+            if row.version is None:  # a stored version does not depend on what is listed
+                forget_fingerprint(session, row.source_id, row.source_key)
             return to_record(QuarantineRecord, row)
 
     def dismiss_quarantine(self, entry_id: int, reason: str) -> QuarantineRecord:

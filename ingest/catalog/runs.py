@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from ingest.catalog.models import RunRow
 from ingest.catalog.records import RunRecord
@@ -59,6 +59,11 @@ class Runs(Transactions):
         with self._reading() as session:
             row = session.scalar(query)
             return None if row is None else _record(row).ledger
+
+    def last_finished_at(self) -> datetime | None:
+        """Return when a run last ended; None if none ever did."""
+        with self._reading() as session:
+            return session.scalar(select(func.max(RunRow.finished_at)))
 
     def runs(self, limit: int = 20) -> list[RunRecord]:
         """Return the runs that started last, the latest first."""

@@ -47,6 +47,9 @@ def test_the_dag_is_wired_as_documented(tmp_path: Path) -> None:
         assert dag.schedule == "0 2 * * *", dag.schedule
         assert str(dag.timezone) == "UTC"
         assert not dag.catchup
+        [late] = dag.deadline if isinstance(dag.deadline, list) else [dag.deadline]
+        assert late.callback.path == "ingest.alerts.airflow.nightly_is_late"
+        assert bag.dags["watch_state"].task_dict["watch"].execution_timeout is not None
         assert dag.max_active_runs == 1
         stages = ["fetch", "extract", "chunk", "gate", "index", "audit", "publish"]
         for before, after in zip(stages, stages[1:]):

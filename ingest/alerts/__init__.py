@@ -1,0 +1,1 @@
+"""Alerts: what a person should know of, told once for each incident."""
