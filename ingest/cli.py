@@ -15,8 +15,9 @@ from typing import Annotated
 
 import typer
 
-from ingest.backfill.cli import backfill
+from dashboard.cli import dashboard
 from ingest.alerts.cli import alerts_app
+from ingest.backfill.cli import backfill
 from ingest.cli_common import (
     Json,
     console,
@@ -48,6 +49,7 @@ app.add_typer(versions_app, name="versions")
 app.add_typer(rebuild_app, name="rebuild")
 app.add_typer(quality_app, name="quality")
 app.add_typer(alerts_app, name="alerts")
+app.command()(dashboard)
 app.command("backfill")(backfill)
 app.command("diff")(diff)
 

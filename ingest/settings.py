@@ -124,6 +124,13 @@ class AlertSettings(_Section):
     """How long before a licence ends that is an incident."""
 
 
+class DashboardSettings(_Section):
+    """Who may do more than look at the dashboard."""
+
+    token: SecretStr | None = None
+    """Whoever gives it may act. Without one, nobody may."""
+
+
 class Settings(BaseSettings):
     """All settings of one installation."""
 
@@ -151,6 +158,7 @@ class Settings(BaseSettings):
     chunking: ChunkingSettings = ChunkingSettings()
     gate: GateSettings = GateSettings()
     alerts: AlertSettings = AlertSettings()
+    dashboard: DashboardSettings = DashboardSettings()
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -7,7 +7,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar, cast
 
 from more_itertools import chunked
@@ -86,6 +86,10 @@ class Transactions:
         """Give a session on one consistent state of the database."""
         with self._explained(), Session(self.engine) as session, session.begin():
             yield session
+
+    def reading(self) -> AbstractContextManager[Session]:
+        """Give a session on one consistent state, for questions that only one caller has."""
+        return self._reading()
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:

@@ -1,0 +1,240 @@
+"""The app: routes, what a browser may do with the pages, and how errors look."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Form, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from dashboard.pages import (
+    backfills,
+    documents,
+    figures,
+    licences,
+    quality,
+    quarantine,
+    sources,
+    tonight,
+    viewer,
+)
+from dashboard.site import Site
+from dashboard.tables import shown
+from ingest.errors import ItemError, MunimentError, RetriableError
+from ingest.settings import Settings
+
+NAVIGATION = (
+    ("/", tonight.TITLE),
+    ("/sources", sources.TITLE),
+    ("/quality", quality.TITLE),
+    ("/quarantine", quarantine.TITLE),
+    ("/documents", documents.TITLE),
+    ("/licences", licences.TITLE),
+    ("/backfills", backfills.TITLE),
+)
+
+_HEADERS = {
+    # Nothing runs on these pages, and nothing is fetched from elsewhere (W3C, CSP Level 3).
+    "Content-Security-Policy": "default-src 'none'; img-src 'self'; style-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+# A chart is a picture that brings its own styles; as a picture it can neither run nor fetch.
+_CHART_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = ("*",)) -> FastAPI:
+    """Return the dashboard of an installation.
+
+    Args:
+        settings: of the installation.
+        root: the path that it is mounted under.
+        hosts: names by which it may be asked for; others are refused, so that no page of another
+            site can pass itself off as this one (DNS rebinding).
+    """
+    app = FastAPI(title="Muniment", docs_url=None, redoc_url=None, openapi_url=None)
+    site = Site(settings, root)
+    environment = Environment(
+        loader=PackageLoader("dashboard"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(navigation=NAVIGATION, root=root, may_act=site.may_act)
+    environment.filters["shown"] = shown
+
+    def page(template: str, title: str, place: str, context: dict[str, Any]) -> Response:
+        html = environment.get_template(template).render(title=title, place=place, **context)
+        return HTMLResponse(html)
+
+    def answer(
+        request: Request, template: str, title: str, place: str, context: dict[str, Any]
+    ) -> Response:
+        """Return the page, or one of its tables as CSV where ``?csv=NAME`` asks for it."""
+        asked = request.query_params.get("csv")
+        if asked is None:
+            query = [(k, v) for k, v in request.query_params.multi_items() if k != "csv"]
+            return page(
+                template, title, place, {**context, "path": request.url.path, "asked": query}
+            )
+        for table in context["tables"]:
+            if table.name == asked:
+                kept = {"Content-Disposition": f'attachment; filename="{table.name}.csv"'}
+                return Response(table.csv(), media_type="text/csv; charset=utf-8", headers=kept)
+        raise ItemError("table_unknown", f"This page has no table {asked!r}.")
+
+    @app.middleware("http")
+    async def guard(request: Request, call_next: Callable[[Request], Any]) -> Response:
+        response: Response = await call_next(request)
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    if hosts != ("*",):
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+
+    @app.exception_handler(MunimentError)
+    async def explained(request: Request, error: MunimentError) -> Response:
+        status = 404 if isinstance(error, ItemError) else 500
+        if isinstance(error, RetriableError):
+            status = 503
+        response = page("error.html", "Not there", "", {"error": error})
+        response.status_code = status
+        return response
+
+    @app.get("/")
+    def tonight_page(request: Request) -> Response:
+        return answer(request, "tonight.html", tonight.TITLE, "/", tonight.tonight(site))
+
+    @app.get("/sources")
+    def sources_page(request: Request) -> Response:
+        return answer(request, "tables.html", sources.TITLE, "/sources", sources.sources(site))
+
+    @app.get("/quality")
+    def quality_page(request: Request, source: str = "") -> Response:
+        context = quality.quality(site, source)
+        return answer(request, "quality.html", quality.TITLE, "/quality", context)
+
+    @app.get("/quality/{name}")
+    def metric_page(request: Request, name: str, source: str = "") -> Response:
+        context = quality.one_metric(site, name, source)
+        return answer(request, "metric.html", name, "/quality", context)
+
+    @app.get("/charts/{name}.svg")
+    def chart(name: str, source: str = "") -> Response:
+        policy = {"Content-Security-Policy": _CHART_POLICY}
+        drawn = quality.chart(site, name, source)
+        return Response(drawn, media_type="image/svg+xml", headers=policy)
+
+    @app.get("/quarantine")
+    def quarantine_page(
+        request: Request,
+        state: str = "open",
+        source: str = "",
+        code: str = "",
+        before: int | None = None,
+    ) -> Response:
+        context = quarantine.quarantine(site, state, source, code, before)
+        return answer(request, "quarantine.html", quarantine.TITLE, "/quarantine", context)
+
+    @app.get("/quarantine/{number}")
+    def entry_page(request: Request, number: int) -> Response:
+        context = quarantine.entry(site, number)
+        return answer(request, "entry.html", f"Entry {number}", "/quarantine", context)
+
+    @app.post("/quarantine/{number}/{action}")
+    def act(
+        request: Request,
+        number: int,
+        action: str,
+        token: Annotated[str, Form()] = "",
+        reason: Annotated[str, Form()] = "",
+    ) -> Response:
+        refusal = _refusal(site, request, token)
+        if refusal is not None:
+            return PlainTextResponse(refusal, status_code=403)
+        if action == "retry":
+            site.catalog.retry_quarantine(number)
+        elif action == "dismiss" and reason.strip():
+            site.catalog.dismiss_quarantine(number, reason.strip())
+        else:
+            return PlainTextResponse("Give a reason to dismiss it for.", status_code=422)
+        return RedirectResponse(f"{root}/quarantine/{number}", status_code=303)
+
+    @app.get("/documents")
+    def documents_page(
+        request: Request,
+        q: str = "",
+        source: str = "",
+        after_source: str = "",
+        after_key: str = "",
+    ) -> Response:
+        context = documents.documents(site, q, source, after_source, after_key)
+        return answer(request, "documents.html", documents.TITLE, "/documents", context)
+
+    @app.get("/documents/{doc_id}")
+    def document_page(request: Request, doc_id: str) -> Response:
+        context = documents.document(site, doc_id)
+        title = context["document"].title
+        return answer(request, "document.html", title, "/documents", context)
+
+    @app.get("/documents/{doc_id}/versions/{number}")
+    def viewer_page(
+        request: Request,
+        doc_id: str,
+        number: int,
+        page: int | None = None,
+        chunk: str | None = None,
+    ) -> Response:
+        context = viewer.version_page(site, doc_id, number, page, chunk)
+        title = f"{context['record'].title}, version {number}"
+        return answer(request, "viewer.html", title, "/documents", context)
+
+    @app.get("/documents/{doc_id}/versions/{number}/pages/{page}.png")
+    def page_picture(doc_id: str, number: int, page: int) -> Response:
+        return Response(viewer.picture(site, doc_id, number, page), media_type="image/png")
+
+    @app.get("/chunks/{chunk_id}")
+    def chunk_page(chunk_id: str) -> Response:
+        return RedirectResponse(root + viewer.find_chunk(site, chunk_id))
+
+    @app.get("/licences")
+    def licences_page(request: Request) -> Response:
+        context = licences.licences(site)
+        return answer(request, "licences.html", licences.TITLE, "/licences", context)
+
+    @app.get("/backfills")
+    def backfills_page(request: Request) -> Response:
+        context = backfills.backfills(site)
+        return answer(request, "tables.html", backfills.TITLE, "/backfills", context)
+
+    @app.get("/metrics")
+    def metrics() -> Response:
+        return Response(figures.figures(site), media_type=CONTENT_TYPE_LATEST)
+
+    app.mount("/static", StaticFiles(directory=str(files("dashboard") / "static")), name="static")
+    return app
+
+
+def _refusal(site: Site, request: Request, token: str) -> str | None:
+    """Return why a request may not act; None if it may."""
+    wanted = site.settings.dashboard.token
+    if wanted is None:
+        return "Nobody may act here: MUNIMENT_DASHBOARD__TOKEN is not set."
+    origin = request.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
+        return "The form was sent from another site."
+    if not hmac.compare_digest(token.encode(), wanted.get_secret_value().encode()):
+        return "The token is not the one that is set."
+    return None
