@@ -27,10 +27,10 @@ from schemas.base import utc_now
 from schemas.chunk import Chunk
 from schemas.document import Extraction
 from schemas.licence import Use
-from schemas.run import Ledger, QuarantineState, SourceHealth
+from schemas.run import Ledger, SourceHealth
 
 if TYPE_CHECKING:
-    from ingest.catalog.records import QuarantineRecord, VersionRecord
+    from ingest.catalog.records import VersionRecord
     from ingest.index import SearchHit
     from ingest.proof import Proof
 
@@ -271,38 +271,6 @@ def chunk_file(settings: Settings, file: Path) -> list[Chunk]:
 
     extraction = extract_file(settings, file)
     return Chunker(TokenCounter(settings.embedding_model), settings.chunking).chunk(extraction)
-
-
-def quarantine(settings: Settings, state: QuarantineState) -> list[QuarantineRecord]:
-    """Return the entries of the quarantine in ``state``."""
-    return open_catalog(settings).quarantine(state)
-
-
-def quarantine_entry(settings: Settings, number: int) -> QuarantineRecord:
-    """Return one entry.
-
-    Raises:
-        ItemError: there is no entry with this number.
-    """
-    return open_catalog(settings).quarantine_entry(number)
-
-
-def quarantine_retry(settings: Settings, number: int) -> QuarantineRecord:
-    """Make the next run try the entry's item again.
-
-    Raises:
-        ItemError: there is no entry with this number.
-    """
-    return open_catalog(settings).retry_quarantine(number)
-
-
-def quarantine_dismiss(settings: Settings, number: int, reason: str) -> QuarantineRecord:
-    """Leave the entry's item out for good.
-
-    Raises:
-        ItemError: there is no entry with this number.
-    """
-    return open_catalog(settings).dismiss_quarantine(number, reason)
 
 
 def check_configuration(settings: Settings) -> dict[str, Any]:

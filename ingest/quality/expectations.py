@@ -7,7 +7,9 @@ them silently, which the gate finds by counting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import pairwise
 from types import new_class
 from typing import Any, ClassVar, Literal
 
@@ -158,3 +160,23 @@ class ExpectChunksOfVersionToAgree(_RowsExpectation):
     """
 
     map_metric = "multicolumn_values.muniment_version_agrees"
+
+
+@_metric("multicolumn_values.muniment_intervals_disjoint")
+def _intervals_disjoint(columns: pd.DataFrame) -> Flags:
+    return columns.iloc[:, 1].map(_are_disjoint)
+
+
+def _are_disjoint(intervals: Sequence[tuple[datetime, datetime]]) -> bool:
+    # An empty interval covers no instant, so it overlaps none.
+    held = sorted(interval for interval in intervals if interval[0] < interval[1])
+    return all(one[1] <= other[0] for one, other in pairwise(held))
+
+
+class ExpectIntervalsToBeDisjoint(_RowsExpectation):
+    """Expect half-open intervals ``[from, until)`` that share no instant (guarantee 5).
+
+    Columns in this order: document id, and a tuple of the document's intervals, in any order.
+    """
+
+    map_metric = "multicolumn_values.muniment_intervals_disjoint"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 import great_expectations as gx
 import pandas as pd
@@ -34,6 +35,7 @@ from ingest.quality.results import (
     GateResult,
     Severity,
 )
+from ingest.quality.stages import StageFrame
 from ingest.quality.suites import chunk_suite
 from ingest.quality.thresholds import Rules
 from ingest.settings import GateSettings
@@ -62,12 +64,13 @@ def check(
     now: datetime,
     suite: gx.ExpectationSuite | None = None,
     rules: Rules | None = None,
+    others: Sequence[StageFrame] = (),
 ) -> GateResult:
     """Check a batch that :func:`ingest.quality.frame.build_frame` made.
 
     Failing rows are in the result, each of them; whether the batch goes on is for the caller to
     say (:meth:`GateResult.raise_if_stopped`). ``rules`` are the installation's own for the batch's
-    source.
+    source; ``others`` are its items and versions.
 
     Raises:
         DataQualityError: nothing was checked, or not what was meant to be: ``gate_empty_batch``,
@@ -81,32 +84,46 @@ def check(
             "The quality gate got a batch without chunks, so it checked nothing. Look at what the "
             "chunk step made of the batch.",
         )
-    if suite is None:
-        suite = chunk_suite(settings, now)
-    frame = frame.reset_index(drop=True)
-    batch = _batch(frame)
-    results = _validate(batch, suite)
     rules = rules or Rules()
-    checks = tuple(_check(result, len(frame), rules) for result in results)
-    if not any(one.checked_rows for one in checks):
-        raise DataQualityError(
-            "gate_checked_nothing",
-            f"None of the gate's {len(checks)} expectations applied to any of the batch's "
-            f"{len(frame)} rows. Correct their row conditions in ingest/quality/suites.py.",
-        )
-    failures = [
-        _failure(frame, one, _failing_rows(batch, result, len(frame)), rules)
-        for one, result in zip(checks, results, strict=True)
-        if not result.success
-    ]
+    frame = frame.reset_index(drop=True)
+    chunks = StageFrame("chunks", frame, suite or chunk_suite(settings, now), "chunk_id")
+    sizes = Counter(zip(frame["doc_id"], frame["version"], strict=True))
+    checks: list[ExpectationCheck] = []
+    failures: list[GateFailure] = []
+    for rows in (*others, chunks):
+        more_checks, more_failures = _judge(rows, rules, sizes)
+        checks += more_checks
+        failures += more_failures
     return GateResult(
         checked_rows=len(frame),
         checked_documents=frame["doc_id"].nunique(dropna=False),
-        checks=checks,
+        checks=tuple(checks),
         failures=tuple(sorted(failures, key=lambda failure: _SEVERITIES.index(failure.severity))),
         stop_share=settings.stop_share,
         stop_min_documents=settings.stop_min_documents,
     )
+
+
+def _judge(
+    rows: StageFrame, rules: Rules, sizes: Mapping[Any, int]
+) -> tuple[list[ExpectationCheck], list[GateFailure]]:
+    """Apply a suite to its rows; ``sizes`` has the number of each version's chunks."""
+    frame = rows.frame
+    batch = _batch(frame)
+    results = _validate(batch, rows.suite)
+    checks = [_check(result, rows, rules) for result in results]
+    if not any(one.checked_rows for one in checks):
+        raise DataQualityError(
+            "gate_checked_nothing",
+            f"None of the gate's {len(checks)} expectations of {rows.stage} applied to any of the "
+            f"batch's {len(frame)} rows. Correct their row conditions in ingest/quality.",
+        )
+    failures = [
+        _failure(rows, one, _failing_rows(batch, result, len(frame)), rules, sizes)
+        for one, result in zip(checks, results, strict=True)
+        if not result.success
+    ]
+    return checks, failures
 
 
 def _batch(frame: pd.DataFrame) -> Batch:
@@ -194,7 +211,8 @@ def _columns(config: ExpectationConfiguration) -> tuple[str, ...]:
     return (*single, *kwargs.get("column_list", ()))
 
 
-def _check(result: ExpectationValidationResult, rows: int, rules: Rules) -> ExpectationCheck:
+def _check(result: ExpectationValidationResult, of: StageFrame, rules: Rules) -> ExpectationCheck:
+    rows = len(of.frame)
     config = _config(result)
     meta = config.meta or {}
     own = rules.expectation(_code(config))
@@ -208,6 +226,7 @@ def _check(result: ExpectationValidationResult, rows: int, rules: Rules) -> Expe
         description=config.description or config.type,
         guarantee=meta.get("guarantee"),
         owner=own.owner or meta.get("owner"),
+        stage=of.stage,
         checked_rows=int(checked),
         failed_rows=0 if result.success else int(counts.get("unexpected_count", rows)),
     )
@@ -223,18 +242,21 @@ def _failing_rows(batch: Batch, result: ExpectationValidationResult, rows: int) 
 
 
 def _failure(
-    frame: pd.DataFrame, one: ExpectationCheck, rows: list[int], rules: Rules
+    of: StageFrame,
+    one: ExpectationCheck,
+    rows: list[int],
+    rules: Rules,
+    sizes: Mapping[Any, int],
 ) -> GateFailure:
-    failing = frame.iloc[rows]
+    failing = of.frame.iloc[rows]
     nameless = failing[["doc_id", "version"]].isna().any(axis="columns")
     if one.severity == "critical" and nameless.any():
         raise DataQualityError(
             "gate_no_document",
-            f"{int(nameless.sum())} chunks fail {one.code!r} and name no document and version, so "
-            "nothing could be kept back for them. The batch is stopped; correct the chunk step.",
+            f"{int(nameless.sum())} {of.stage} fail {one.code!r} and name no document and version, "
+            "so nothing could be kept back for them. The batch is stopped; correct the chunk step.",
         )
     versions = Counter(zip(failing["doc_id"], failing["version"], strict=True))
-    sizes = Counter(zip(frame["doc_id"], frame["version"], strict=True))
     return GateFailure(
         code=one.code,
         expectation=one.expectation,
@@ -242,13 +264,14 @@ def _failure(
         severity=one.severity,
         description=one.description,
         guarantee=one.guarantee,
-        chunk_ids=tuple(failing["chunk_id"].fillna("missing").astype(str)),
+        stage=of.stage,
+        chunk_ids=tuple(failing[of.name].fillna("missing").astype(str)),
         versions=tuple(
             FailedVersion(
                 doc_id=str(doc_id),
                 version=int(version),
                 chunks=chunks,
-                of_chunks=sizes[doc_id, version],
+                of_chunks=sizes[doc_id, version] if of.stage == "chunks" else 1,
             )
             for (doc_id, version), chunks in versions.items()
             if not pd.isna(version)

@@ -23,12 +23,20 @@ def profile_path(pipeline: Pipeline, batch_id: str) -> str:
     return pipeline.stage_path(batch_id, "gate-profile")
 
 
+def retry_path(run_id: str) -> str:
+    """Return where it is kept which quarantine entries a run tries again, if it does only that."""
+    return f"runs/{run_id}/retry.json"
+
+
 def measure(pipeline: Pipeline, ledger: Ledger, thresholds: Thresholds) -> list[Metric]:
     """Return what is to be kept of a run: figures of each source, and of all where all ran.
 
     A source of which versions are worked on again, from what is stored, is left out: that says
-    nothing of the source. So is one that could not be listed.
+    nothing of the source. So is one that could not be listed. Nothing is kept of a run that only
+    tries quarantine entries again.
     """
+    if pipeline.artifacts.exists(retry_path(pipeline.run_id)):
+        return []
     plans = {plan.source_id: plan for plan in pipeline.plans() if not _is_again(pipeline, plan)}
     metrics: list[Metric] = []
     profiles: list[BatchProfile] = []
@@ -66,6 +74,8 @@ def unlike_history(
     rules = thresholds.of(ref.source_id)
     path = pipeline.plan_path(ref.source_id)
     if not rules.may_stop or not pipeline.artifacts.exists(path):
+        return ()
+    if pipeline.artifacts.exists(retry_path(pipeline.run_id)):
         return ()
     plan = pipeline.artifacts.read(path, SourcePlan)
     if _is_again(pipeline, plan):

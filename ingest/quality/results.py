@@ -9,6 +9,7 @@ from ingest.errors import DataQualityError
 from schemas.base import Model
 
 Severity = Literal["critical", "warning", "info"]
+CheckStage = Literal["items", "versions", "chunks", "points"]
 
 
 class ExpectationCheck(Model):
@@ -26,6 +27,8 @@ class ExpectationCheck(Model):
     """Number of the guarantee it stands for; None where it stands for none."""
     owner: str | None
     """Who mends what it finds."""
+    stage: CheckStage = "chunks"
+    """What its rows are."""
     checked_rows: int
     """Rows that it judged: not those its condition leaves out, nor those without a value."""
     failed_rows: int
@@ -57,8 +60,10 @@ class GateFailure(Model):
     severity: Severity
     description: str
     guarantee: int | None
+    stage: CheckStage = "chunks"
+    """What its rows are."""
     chunk_ids: tuple[str, ...]
-    """Of all failing rows, in the order of the batch."""
+    """Of all failing rows, in the order of the batch; of items and versions the items' keys."""
     versions: tuple[FailedVersion, ...]
     limit: float | None = None
     """Share of a version's chunks that may fail without keeping it out; None for none."""
@@ -109,8 +114,10 @@ class GateResult(Model):
         reasons: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
         for failure in self.critical:
             for failed in _kept_out(failure):
-                chunks = _count(failed.chunks, "chunk")
-                reason = f"{failure.code} in {chunks} ({failure.requirement})"
+                where = ""
+                if failure.stage == "chunks":
+                    where = f" in {_count(failed.chunks, 'chunk')}"
+                reason = f"{failure.code}{where} ({failure.requirement})"
                 reasons[failed.doc_id, failed.version].append(reason)
         return dict(reasons)
 

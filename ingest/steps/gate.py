@@ -10,6 +10,13 @@ from ingest.quality.frame import GateInput, WordCover, build_frame
 from ingest.quality.gate import check
 from ingest.quality.metrics import profile_path, unlike_history
 from ingest.quality.profile import profile_batch
+from ingest.quality.stages import (
+    VersionRow,
+    item_frame,
+    item_row,
+    version_frame,
+    version_row,
+)
 from ingest.quality.thresholds import load_thresholds
 from ingest.steps.refusals import refuse
 from schemas.base import utc_now
@@ -42,10 +49,18 @@ def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
         profile = profile_batch(None, None, items=worked_on, refused=refused_before)
         pipeline.artifacts.write(profile_path(pipeline, ref.batch_id), profile)
         return pipeline.finish(ref, "gate", GateStep(), passed=0, refused=0)
-    frame = build_frame(_inputs(pipeline, versions))
+    described: list[VersionRow] = []
+    frame = build_frame(_inputs(pipeline, versions, described))
+    others = (
+        item_frame(
+            [item_row(version.extracted) for version in versions],
+            pipeline.configuration.licences,
+        ),
+        version_frame(described),
+    )
     thresholds = load_thresholds(pipeline.settings.gate)
     rules = thresholds.of(ref.source_id)
-    checked = check(frame, pipeline.settings.gate, utc_now(), rules=rules)
+    checked = check(frame, pipeline.settings.gate, utc_now(), rules=rules, others=others)
     profile = profile_batch(
         frame, checked, items=worked_on, refused=refused_before + len(checked.failed_versions)
     )
@@ -72,7 +87,12 @@ def gate(pipeline: Pipeline, ref: BatchRef) -> BatchRef:
                 "gate",
                 error,
                 again=not reasons,
-                evidence={"result": result_uri},
+                evidence={
+                    "result": result_uri,
+                    "payloads": version.payloads_uri,
+                    "extraction": version.extracted.extraction_uri,
+                    "version": str(version.extracted.version),
+                },
             )
         )
     pipeline.advance(ref, "gate", len(passed), len(versions))
@@ -118,9 +138,14 @@ def _refusal(
     )
 
 
-def _inputs(pipeline: Pipeline, versions: tuple[ChunkedVersion, ...]) -> Iterator[GateInput]:
+def _inputs(
+    pipeline: Pipeline, versions: tuple[ChunkedVersion, ...], described: list[VersionRow]
+) -> Iterator[GateInput]:
+    """Yield the batch's chunks; each version is described as it is read, which is once."""
     for version in versions:
         extraction = pipeline.artifacts.read(version.extracted.extraction_uri, Extraction)
+        known = pipeline.catalog.versions(version.extracted.fetched.planned.doc_id)
+        described.append(version_row(version.extracted, version.chunks, extraction, known))
         sizes = {page.number: (page.width, page.height) for page in extraction.pages}
         flagged = frozenset(
             page.number

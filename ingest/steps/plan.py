@@ -35,14 +35,14 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
         catalog.source_listed(source_id, listed, utc_now())
         gone = find_gone(catalog, source, listing)
         departed = find_departed(catalog, pipeline.vault, source, listing, gone)
-        _record_problems(pipeline, source_id, listing.problems)
+        record_problems(pipeline, source_id, listing.problems)
         if not gone.alerts:
             still = {(problem.source_key, problem.code) for problem in listing.problems}
             catalog.close_listing_problems(source_id, still)
         for keys in listing.spool.listed_again():
             catalog.seen(source_id, keys, pipeline.run_id)
         batches = listing.spool.batches(pipeline.settings.batch_cost)
-        refs, awaited = _write(pipeline, source_id, batches, departed)
+        refs, awaited = write_batches(pipeline, source_id, batches, departed)
     pipeline.artifacts.write(
         pipeline.plan_path(source_id),
         SourcePlan(
@@ -65,9 +65,8 @@ def plan(pipeline: Pipeline, source_id: str) -> list[BatchRef]:
     return refs
 
 
-def _record_problems(
-    pipeline: Pipeline, source_id: str, problems: Iterable[ListingProblem]
-) -> None:
+def record_problems(pipeline: Pipeline, source_id: str, problems: Iterable[ListingProblem]) -> None:
+    """Put what cannot be listed into quarantine."""
     for problem in problems:
         pipeline.catalog.record_refused(
             Refusal(
@@ -84,7 +83,7 @@ def _record_problems(
         )
 
 
-def _write(
+def write_batches(
     pipeline: Pipeline,
     source_id: str,
     batches: Iterator[list[PlannedItem]],
