@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Form, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -15,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from dashboard.access import Access, TokenAccess
 from dashboard.pages import (
     backfills,
     documents,
@@ -53,17 +52,31 @@ _HEADERS = {
 _CHART_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
-def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = ("*",)) -> FastAPI:
+def create_app(
+    settings: Settings,
+    *,
+    access: Access | None = None,
+    dependencies: Sequence[Any] = (),
+    hosts: tuple[str, ...] = ("*",),
+) -> FastAPI:
     """Return the dashboard of an installation.
 
     Args:
         settings: of the installation.
-        root: the path that it is mounted under.
+        access: who may act; whoever has the settings' token where it is not given.
+        dependencies: FastAPI's, of every page: they raise for whom may not look.
         hosts: names by which it may be asked for; others are refused, so that no page of another
             site can pass itself off as this one (DNS rebinding).
     """
-    app = FastAPI(title="Muniment", docs_url=None, redoc_url=None, openapi_url=None)
-    site = Site(settings, root)
+    app = FastAPI(
+        title="Muniment",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        dependencies=list(dependencies),
+    )
+    site = Site(settings)
+    rights = access or TokenAccess(settings)
     environment = Environment(
         loader=PackageLoader("dashboard"),
         autoescape=select_autoescape(default=True),
@@ -71,11 +84,16 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(navigation=NAVIGATION, root=root, may_act=site.may_act)
+    environment.globals.update(navigation=NAVIGATION, asks_token=rights.asks_token)
     environment.filters["shown"] = shown
 
-    def page(template: str, title: str, place: str, context: dict[str, Any]) -> Response:
-        html = environment.get_template(template).render(title=title, place=place, **context)
+    def page(
+        request: Request, template: str, title: str, place: str, context: dict[str, Any]
+    ) -> Response:
+        shared = {"root": _root(request), "may_act": rights.may_act(request)}
+        html = environment.get_template(template).render(
+            title=title, place=place, **shared, **context
+        )
         return HTMLResponse(html)
 
     def answer(
@@ -85,9 +103,8 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
         asked = request.query_params.get("csv")
         if asked is None:
             query = [(k, v) for k, v in request.query_params.multi_items() if k != "csv"]
-            return page(
-                template, title, place, {**context, "path": request.url.path, "asked": query}
-            )
+            path = request.url.path.removeprefix(_root(request))
+            return page(request, template, title, place, {**context, "path": path, "asked": query})
         for table in context["tables"]:
             if table.name == asked:
                 kept = {"Content-Disposition": f'attachment; filename="{table.name}.csv"'}
@@ -109,7 +126,7 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
         status = 404 if isinstance(error, ItemError) else 500
         if isinstance(error, RetriableError):
             status = 503
-        response = page("error.html", "Not there", "", {"error": error})
+        response = page(request, "error.html", "Not there", "", {"error": error})
         response.status_code = status
         return response
 
@@ -157,11 +174,11 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
     def act(
         request: Request,
         number: int,
-        action: str,
+        action: Literal["retry", "dismiss"],
         token: Annotated[str, Form()] = "",
         reason: Annotated[str, Form()] = "",
     ) -> Response:
-        refusal = _refusal(site, request, token)
+        refusal = rights.refusal(request, token)
         if refusal is not None:
             return PlainTextResponse(refusal, status_code=403)
         if action == "retry":
@@ -170,7 +187,7 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
             site.catalog.dismiss_quarantine(number, reason.strip())
         else:
             return PlainTextResponse("Give a reason to dismiss it for.", status_code=422)
-        return RedirectResponse(f"{root}/quarantine/{number}", status_code=303)
+        return RedirectResponse(f"{_root(request)}/quarantine/{number}", status_code=303)
 
     @app.get("/documents")
     def documents_page(
@@ -206,8 +223,8 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
         return Response(viewer.picture(site, doc_id, number, page), media_type="image/png")
 
     @app.get("/chunks/{chunk_id}")
-    def chunk_page(chunk_id: str) -> Response:
-        return RedirectResponse(root + viewer.find_chunk(site, chunk_id))
+    def chunk_page(request: Request, chunk_id: str) -> Response:
+        return RedirectResponse(_root(request) + viewer.find_chunk(site, chunk_id))
 
     @app.get("/licences")
     def licences_page(request: Request) -> Response:
@@ -227,14 +244,6 @@ def create_app(settings: Settings, *, root: str = "", hosts: tuple[str, ...] = (
     return app
 
 
-def _refusal(site: Site, request: Request, token: str) -> str | None:
-    """Return why a request may not act; None if it may."""
-    wanted = site.settings.dashboard.token
-    if wanted is None:
-        return "Nobody may act here: MUNIMENT_DASHBOARD__TOKEN is not set."
-    origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("Host"):
-        return "The form was sent from another site."
-    if not hmac.compare_digest(token.encode(), wanted.get_secret_value().encode()):
-        return "The token is not the one that is set."
-    return None
+def _root(request: Request) -> str:
+    """Return the path that the dashboard is mounted under, empty or with a slash in front."""
+    return str(request.scope.get("root_path", ""))

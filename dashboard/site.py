@@ -1,4 +1,4 @@
-"""What the pages share: the installation that is looked at, and who may act on it."""
+"""What the pages share: the installation that is looked at."""
 
 from __future__ import annotations
 
@@ -15,13 +15,9 @@ from ingest.vault import Vault
 
 @dataclass
 class Site:
-    """One installation, opened for reading.
-
-    ``root`` is the path that the dashboard is mounted under, empty or with a slash in front.
-    """
+    """One installation, opened for reading."""
 
     settings: Settings
-    root: str = ""
     _stamp: tuple[float, ...] = field(default=(), init=False)
     _configuration: Configuration | None = field(default=None, init=False)
 
@@ -53,8 +49,3 @@ class Site:
             self._configuration = load_configuration(*files)
             self._stamp = stamp
         return self._configuration
-
-    @property
-    def may_act(self) -> bool:
-        """Whether anybody may act here at all: only where a token is set."""
-        return self.settings.dashboard.token is not None

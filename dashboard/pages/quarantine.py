@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 from dashboard.queries import PAGE, quarantine_counts, quarantine_page
 from dashboard.site import Site
@@ -21,8 +22,8 @@ def quarantine(
     rows = found[:PAGE]
     more = None
     if len(found) > PAGE:
-        last = rows[-1]["id"]
-        more = f"/quarantine?state={state}&source={source}&code={code}&before={last}"
+        asked = {"state": state, "source": source, "code": code, "before": rows[-1]["id"]}
+        more = f"/quarantine?{urlencode(asked)}"
     table = Table(
         "quarantine",
         "Entries",

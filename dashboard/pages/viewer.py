@@ -14,6 +14,7 @@ from ingest.errors import ItemError
 from ingest.pictures import draw_page
 from ingest.proof import prove
 from ingest.settling import time_fields
+from schemas.base import utc_now
 from schemas.document import Extraction
 from schemas.payload import Payload
 from schemas.run import ChunkRecord
@@ -51,7 +52,8 @@ def version_page(
         if shown is None or any(box.page == shown.number for box in one.boxes)
     ]
     address = f"/documents/{doc_id}/versions/{number}"
-    allowed = all(one.display_allowed for one in payloads)
+    withheld = _withheld(site, record, payloads)
+    allowed = withheld is None
     marks = [
         {
             "href": f"{address}?page={shown.number}&chunk={one.chunk_id}",
@@ -79,7 +81,7 @@ def version_page(
                 + (f"&page={shown.number}" if shown else ""),
                 "char_start": one.char_start,
                 "char_end": one.char_end,
-                "section": " › ".join(one.section),
+                "section": " › ".join(one.section) if allowed else None,
                 "text": one.text[:100] if allowed else None,
             }
             for place, one in enumerate(here, start=1)
@@ -93,7 +95,7 @@ def version_page(
         "shown": shown,
         "last_page": max(pages) if pages else None,
         "has_picture": shown is not None and allowed and _has_picture(extraction),
-        "allowed": allowed,
+        "withheld": withheld,
         "marks": marks,
         "chosen": None if chosen is None else _chosen(site, record, extraction, chosen, allowed),
         "tables": [table],
@@ -109,8 +111,9 @@ def picture(site: Site, doc_id: str, number: int, page: int) -> bytes:
         FatalError: the vault has lost the bytes.
     """
     record, payloads = _loaded(site, doc_id, number)
-    if not all(one.display_allowed for one in payloads):
-        raise ItemError("display_forbidden", f"The licence of {record.title} forbids showing it.")
+    withheld = _withheld(site, record, payloads)
+    if withheld is not None:
+        raise ItemError("display_forbidden", withheld)
     extraction = site.artifacts.read(record.extraction_uri, Extraction)
     for one in extraction.pages:
         if one.number == page and _has_picture(extraction):
@@ -144,6 +147,22 @@ def _loaded(site: Site, doc_id: str, number: int) -> tuple[VersionRecord, list[P
     return record, [line.payload for line in lines]
 
 
+def _withheld(site: Site, record: VersionRecord, payloads: list[Payload]) -> str | None:
+    """Return why neither text nor pages may be shown; None if they may.
+
+    What the points say and what the registry says now both have to allow it.
+    """
+    licence = site.configuration.licences.get(record.licence_id)
+    if licence is None:
+        return f"Its licence {record.licence_id} is not in the registry."
+    now = utc_now()
+    if not licence.display_allowed or not all(one.display_allowed for one in payloads):
+        return f"Its licence {record.licence_id} does not allow that it is shown."
+    if not licence.valid_from <= now < min(licence.valid_until, record.licence_valid_until):
+        return f"Its licence {record.licence_id} does not hold at present."
+    return None
+
+
 def _has_picture(extraction: Extraction) -> bool:
     return extraction.media_type.startswith(_MEDIA_WITH_PICTURES)
 
@@ -155,10 +174,8 @@ def _chosen(
     history = site.catalog.interval_history(record.doc_id).get(record.version, ())
     point = {**payload.to_point(), **time_fields(record, history)}
     proof, _ = prove(point, vault=site.vault, extraction=extraction, dpi=36)
-    hidden = () if allowed else ("text", "effective_evidence")
-    fields = {
-        name: value for name, value in point.items() if name not in (*hidden, "boxes", "text")
-    }
+    hidden = {"text", "boxes"} if allowed else {"text", "boxes", "section", "effective_evidence"}
+    fields = {name: value for name, value in point.items() if name not in hidden}
     return {
         "text": payload.text if allowed else None,
         "payload": payload,
