@@ -49,6 +49,8 @@ def test_migrations_and_models_agree(empty_url: str) -> None:
     assert differences(catalog) == []
     migrated = constraints(catalog)
     with catalog.engine.begin() as connection:
+        for view in inspect(connection).get_view_names():
+            connection.execute(text(f"DROP VIEW {view}"))
         Base.metadata.drop_all(connection)
         Base.metadata.create_all(connection)
     assert migrated == constraints(catalog)
