@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-Kind = Literal["text", "number", "share", "instant", "state"]
+Kind = Literal["text", "number", "hash", "instant", "state"]
+"""A hash is shown by its first twelve digits, and given whole as CSV."""
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet takes a cell that begins so for a formula (OWASP, CSV Injection)."""
@@ -70,8 +71,8 @@ def shown(value: Any, kind: Kind) -> str:
     if isinstance(value, datetime):
         instant = value.astimezone(UTC)
         return "open" if instant.year == 9999 else f"{instant:%Y-%m-%d %H:%M}"
-    if kind == "share":
-        return f"{value:.1%}"
+    if kind == "hash":
+        return f"{str(value)[:12]}…"
     if isinstance(value, float):
         return f"{value:,.3f}".rstrip("0").rstrip(".")
     if isinstance(value, int):

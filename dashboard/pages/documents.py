@@ -81,7 +81,7 @@ def document(site: Site, doc_id: str) -> dict[str, Any]:
             Column("retired_at", "Retired", "instant"),
             Column("chunk_count", "Passages", "number"),
             Column("source_key", "Item"),
-            Column("doc_sha256", "SHA-256 of its bytes"),
+            Column("doc_sha256", "SHA-256", "hash"),
         ),
         rows,
         none="No version was published.",

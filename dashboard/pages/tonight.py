@@ -22,7 +22,6 @@ _LINE = (
             ("changed", "Changed"),
             ("unchanged", "Unchanged"),
             ("retired", "Retired"),
-            ("failed", "Failed"),
             ("quarantined", "Quarantined"),
             ("published", "Published"),
             ("points_new", "Points new"),
