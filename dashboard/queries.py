@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -9,8 +10,10 @@ from sqlalchemy import and_, func, or_, select
 
 from ingest.catalog import Catalog
 from ingest.catalog.models import DocumentRow, MetricRow, QuarantineRow, RunRow, VersionRow
+from ingest.catalog.records import RunRecord
 from ingest.catalog.transactions import to_record
 from schemas.quality import Metric
+from schemas.run import Ledger
 
 PAGE = 50
 """Rows of a page of documents or quarantine entries."""
@@ -135,6 +138,29 @@ def metric_runs(
         query = query.where(MetricRow.name == name)
     with catalog.reading() as session:
         return [(run, at, to_record(Metric, row)) for run, at, row in session.execute(query)]
+
+
+def last_runs(catalog: Catalog, limit: int) -> list[str]:
+    """Return the ids of the runs that started last, the latest first."""
+    query = select(RunRow.run_id).order_by(RunRow.started_at.desc(), RunRow.run_id.desc())
+    with catalog.reading() as session:
+        return list(session.scalars(query.limit(limit)))
+
+
+def runs_of(catalog: Catalog, run_ids: Sequence[str]) -> list[RunRecord]:
+    """Return the runs with these ids and their ledgers, the latest first."""
+    query = select(RunRow).where(RunRow.run_id.in_(run_ids))
+    with catalog.reading() as session:
+        rows = list(session.scalars(query.order_by(RunRow.started_at.desc(), RunRow.run_id.desc())))
+        return [
+            RunRecord(
+                run_id=row.run_id,
+                started_at=row.started_at,
+                finished_at=row.finished_at,
+                ledger=None if row.ledger is None else Ledger.model_validate(row.ledger),
+            )
+            for row in rows
+        ]
 
 
 def totals(catalog: Catalog) -> dict[str, int]:

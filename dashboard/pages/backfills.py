@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dashboard.queries import last_runs, runs_of
 from dashboard.site import Site
 from dashboard.tables import Column, Table
 from ingest.backfill.run import plan_path, result_path
@@ -16,9 +17,9 @@ _RUNS = 100
 def backfills(site: Site) -> dict[str, Any]:
     """Return what the page shows: those among the last runs, and every rebuild."""
     rows = []
-    for run in site.catalog.runs(_RUNS):
-        if not site.artifacts.exists(plan_path(run.run_id)):
-            continue
+    # A ledger is large, and of most runs it is not wanted here.
+    ids = [one for one in last_runs(site.catalog, _RUNS) if site.artifacts.exists(plan_path(one))]
+    for run in runs_of(site.catalog, ids):
         plan = site.artifacts.read(plan_path(run.run_id), BackfillPlan)
         done = None
         if site.artifacts.exists(result_path(run.run_id)):
