@@ -8,10 +8,13 @@
 # make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
 # make bench-sources   measure listing CRM exports of growing size (two minutes)
 # make bench-versions  count the chunks that one changed clause makes new (two minutes)
+# make bench-dashboard measure each page over two years of nights (three minutes)
+# make dashboard-pictures  make the pictures of docs/dashboard.md anew (needs Chromium)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test test-fuzz test-corpus test-versions lint bench-extract bench-nightly bench-sources bench-versions lock clean
+.PHONY: setup run test test-fuzz test-corpus test-versions lint bench-extract bench-nightly bench-sources bench-versions \
+	bench-dashboard dashboard-pictures lock clean
 
 VENV := .venv/bin
 
@@ -54,6 +57,12 @@ bench-sources: setup
 
 bench-versions: setup
 	@$(VENV)/python -m benchmarks.versions $(ARGS)
+
+bench-dashboard: setup
+	@$(VENV)/python -m benchmarks.dashboard $(ARGS)
+
+dashboard-pictures: setup
+	@$(VENV)/python scripts/dashboard_screenshots.py
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
