@@ -45,6 +45,7 @@ def main() -> int:
             page.goto(f"http://127.0.0.1:{port}/documents/{contract}/versions/1")
             page.locator("a.mark").nth(1).click()
             page.wait_for_selector("#passage")
+            page.wait_for_load_state("networkidle")
             page.screenshot(path=OUT / "dashboard-viewer.png")
             browser.close()
         server.should_exit = True

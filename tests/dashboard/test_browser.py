@@ -100,7 +100,7 @@ def test_the_chart_is_drawn(page: Page) -> None:
     page.goto("/quality?source=contracts")
     picture = page.locator("figure img").first
     picture.scroll_into_view_if_needed()
-    page.wait_for_function("document.querySelector('figure img').complete")
+    page.wait_for_load_state("networkidle")
     assert page.evaluate("document.querySelector('figure img').naturalWidth") > 0
 
 
