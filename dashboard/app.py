@@ -123,10 +123,12 @@ def create_app(
 
     @app.exception_handler(MunimentError)
     async def explained(request: Request, error: MunimentError) -> Response:
-        status = 404 if isinstance(error, ItemError) else 500
-        if isinstance(error, RetriableError):
-            status = 503
-        response = page(request, "error.html", "Not there", "", {"error": error})
+        status, title = 500, "This cannot be shown"
+        if isinstance(error, ItemError):
+            status, title = 404, "Not there"
+        elif isinstance(error, RetriableError):
+            status, title = 503, "Not now"
+        response = page(request, "error.html", title, "", {"error": error})
         response.status_code = status
         return response
 

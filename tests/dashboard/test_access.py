@@ -8,7 +8,9 @@ from fastapi.testclient import TestClient
 from workspace import Workspace
 
 from dashboard.access import UserAccess
-from dashboard.app import create_app
+from dashboard.app import NAVIGATION, create_app
+from ingest.embedding import Embedder
+from ingest.pipeline import open_index
 
 HERE = {"Origin": "http://testserver"}
 RETRY = "/muniment/quarantine/1/retry"
@@ -68,6 +70,18 @@ def test_an_editor_acts_without_a_token(hosted: TestClient, headers: dict[str, s
     done = hosted.post(f"{RETRY}?who=editor", headers=headers)
     assert done.status_code == 303
     assert done.headers["Location"] == "/muniment/quarantine/1"
+
+
+def test_an_index_that_is_in_use_is_said_to_be(installation: Workspace) -> None:
+    client = TestClient(create_app(installation.settings))
+    embedder = Embedder(installation.settings.embedding_model)
+    with open_index(installation.settings, embedder) as index:
+        index.ensure()
+        answer = client.get("/chunks/any")
+        assert answer.status_code == 503
+        assert "index_locked" in answer.text
+        for address, _ in NAVIGATION:  # no other page needs it
+            assert client.get(address).status_code == 200
 
 
 def test_there_are_two_things_to_do(installation: Workspace) -> None:
