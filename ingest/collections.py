@@ -60,7 +60,7 @@ class Collections:
         self._chosen, self._former = collection, former
         self.notice = timedelta(seconds=0 if settings.url is None else settings.notice_seconds)
         """How long ahead a change for readers is written; none where nobody reads meanwhile."""
-        self.name = f"{settings.alias}-v{PAYLOAD_SCHEMA_VERSION}-{collection_slug(model_name)}"
+        self.name = collection_name(settings.alias, model_name)
         """What the collections of this payload schema and model are called; a rebuilt one has a
         number behind it."""
         self._lock: IndexLock | None = None
@@ -255,6 +255,11 @@ class Collections:
             delete = models.DeleteAlias(alias_name=alias)
             steps.insert(0, models.DeleteAliasOperation(delete_alias=delete))
         self._client.update_collection_aliases(steps)
+
+
+def collection_name(alias: str, model_name: str) -> str:
+    """Return what collections of this payload schema and ``model_name`` are called."""
+    return f"{alias}-v{PAYLOAD_SCHEMA_VERSION}-{collection_slug(model_name)}"
 
 
 def collection_slug(model_name: str) -> str:

@@ -163,12 +163,14 @@ def recheck_share(pipeline: Pipeline) -> None:
 def finish_run(pipeline: Pipeline, source_ids: Sequence[str]) -> Ledger:
     """Write the ledger and the report, and tell people what they should know of."""
     from ingest.alerts.watch import watch_run
+    from ingest.lineage import emit
     from ingest.steps.report import report
 
     with recorded(pipeline, "report", "all", None) as finished:
         ledger = report(pipeline, source_ids)
         finished(len(source_ids), "balanced" if ledger.balanced else "not balanced")
     watch_run(pipeline, ledger)
+    emit(pipeline, ledger)
     return ledger
 
 
