@@ -311,7 +311,9 @@ def test_a_second_opener_is_refused_before_it_reads_anything(
 ) -> None:
     """Local mode reads first and locks afterwards, so it could miss what was written between."""
     with index_on("embedded", tmp_path):
-        monkeypatch.setattr("ingest.collections.QdrantClient", lambda **_: pytest.fail("it was read"))
+        monkeypatch.setattr(
+            "ingest.collections.QdrantClient", lambda **_: pytest.fail("it was read")
+        )
         with pytest.raises(RetriableError):
             VectorIndex(QdrantSettings(), tmp_path, model_name="test", dimension=DIMENSION)
 
