@@ -27,6 +27,7 @@ run: setup
 	@$(VENV)/muniment run --airflow
 
 test: lint
+	@bash scripts/browser.sh
 	@$(VENV)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder
 
 test-fuzz: setup
