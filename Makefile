@@ -7,7 +7,8 @@
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
 # make bench-sources   measure listing CRM exports of growing size (two minutes)
-# make bench-versions  count the chunks that one changed clause makes new (two minutes)
+# make bench-gate      measure the gate beside one pass over the same columns, and in a run (ten minutes)
+# make bench-gate bench-versions  count the chunks that one changed clause makes new (two minutes)
 # make bench-dashboard measure each page over two years of nights (three minutes)
 # make dashboard-pictures  make the pictures of docs/dashboard.md anew (needs Chromium)
 # make lock            resolve the dependencies anew (needs uv)
@@ -55,6 +56,9 @@ bench-nightly: setup
 
 bench-sources: setup
 	@$(VENV)/python -m benchmarks.sources $(ARGS)
+
+bench-gate: setup
+	@$(VENV)/python -m benchmarks.gate $(ARGS)
 
 bench-versions: setup
 	@$(VENV)/python -m benchmarks.versions $(ARGS)

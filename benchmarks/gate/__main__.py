@@ -1,0 +1,5 @@
+"""``python -m benchmarks.gate``."""
+
+from benchmarks.gate.run import main
+
+raise SystemExit(main())
