@@ -7,15 +7,15 @@
 # make bench-extract   measure extraction and OCR on a corpus (two minutes with ARGS=--quick)
 # make bench-nightly   measure a night in which nothing changed (a quarter of a minute)
 # make bench-sources   measure listing CRM exports of growing size (two minutes)
-# make bench-gate      measure the gate beside one pass over the same columns, and in a run (ten minutes)
-# make bench-gate bench-versions  count the chunks that one changed clause makes new (two minutes)
+# make bench-gate      measure the gate beside one pass, in batches and in a run (ten minutes)
+# make bench-versions  count the chunks that one changed clause makes new (two minutes)
 # make bench-dashboard measure each page over two years of nights (three minutes)
 # make dashboard-pictures  make the pictures of docs/dashboard.md anew (needs Chromium)
 # make lock            resolve the dependencies anew (needs uv)
 
 .DEFAULT_GOAL := setup
-.PHONY: setup run test test-fuzz test-corpus test-versions lint bench-extract bench-nightly bench-sources bench-versions \
-	bench-dashboard dashboard-pictures lock clean
+.PHONY: setup run test test-fuzz test-corpus test-versions lint bench-extract bench-nightly bench-sources bench-gate \
+	bench-versions bench-dashboard dashboard-pictures lock clean
 
 VENV := .venv/bin
 
