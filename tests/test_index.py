@@ -88,7 +88,7 @@ def test_vectors_of_another_length_need_another_collection(tmp_path: Path) -> No
 
 def test_opening_and_ensuring_the_embedded_index_warns_of_nothing(tmp_path: Path) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UserWarning)  # as Qdrant's client gives them
         with index_on("embedded", tmp_path) as index:
             index.upsert(as_points(payload()))
 
